@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# WeftLibrary — the sources of weft, and a function that makes a library of them.
+#
+# There is one library, `weft`. The tests make further copies with other flags (link-time optimisation,
+# planted faults), which is why this is a function.
+
+set(WEFT_PUBLIC_HEADERS
+    include/weft/config.hpp
+    include/weft/detail/assert.hpp
+    include/weft/error.hpp
+    include/weft/fwd.hpp
+    include/weft/result.hpp
+    include/weft/weft.hpp
+)
+set(WEFT_SOURCES
+    # base
+    src/base/error.cpp
+    src/base/report.cpp
+    # arch
+    src/arch/carrier.cpp
+    src/arch/eh_globals.cpp
+    src/arch/fault.cpp
+    src/arch/sanitizer.cpp
+    src/arch/shadow_stack.cpp
+    src/arch/tls.cpp
+    # sys
+    src/sys/backtrace.cpp
+    src/sys/clock.cpp
+    src/sys/entropy.cpp
+    src/sys/fault_handler.cpp
+    src/sys/memory.cpp
+    src/sys/process_memory.cpp
+    src/sys/thread.cpp
+    # stack
+    src/stack/manual_fiber.cpp
+    src/stack/overflow.cpp
+    src/stack/registry.cpp
+    src/stack/stack_pool.cpp
+    src/stack/usage.cpp
+)
+if(NOT WEFT_USES_BOOST_SWITCH)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    list(APPEND WEFT_SOURCES src/arch/fiber_base_aarch64.S)
+  else()
+    list(APPEND WEFT_SOURCES src/arch/fiber_base_x86_64.S)
+  endif()
+endif()
+list(TRANSFORM WEFT_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM WEFT_PUBLIC_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+
+set(WEFT_GENERATED_INCLUDE "${PROJECT_BINARY_DIR}/generated/include")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/version.hpp.in" "${WEFT_GENERATED_INCLUDE}/weft/version.hpp" @ONLY)
+
+# What code inside this repository needs to see private headers. Never exported.
+add_library(weft_internal_view INTERFACE)
+target_include_directories(weft_internal_view INTERFACE "${PROJECT_SOURCE_DIR}/src")
+if(WEFT_USES_BOOST_SWITCH)
+  target_compile_definitions(weft_internal_view INTERFACE WEFT_SWITCH_BOOST)
+  target_link_libraries(weft_internal_view INTERFACE Boost::context)
+endif()
+if(WEFT_PLATFORM STREQUAL "interposed")
+  target_compile_definitions(weft_internal_view INTERFACE WEFT_PLATFORM_INTERPOSED)
+endif()
+
+# weft_add_library(name [STATIC|SHARED|OBJECT]): all of weft as one library.
+function(weft_add_library name)
+  add_library(${name} ${ARGN} ${WEFT_SOURCES})
+  target_sources(
+    ${name}
+    PUBLIC FILE_SET HEADERS
+           BASE_DIRS "${PROJECT_SOURCE_DIR}/include" "${WEFT_GENERATED_INCLUDE}"
+           FILES ${WEFT_PUBLIC_HEADERS} "${WEFT_GENERATED_INCLUDE}/weft/version.hpp"
+  )
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  set_target_properties(
+    ${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
+                       CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON
+  )
+  target_link_libraries(${name} PUBLIC Threads::Threads weft_user_flags PRIVATE $<BUILD_INTERFACE:weft_private_flags>
+                                                                               $<BUILD_INTERFACE:weft_internal_view>)
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+  if(WEFT_USES_BOOST_SWITCH)
+    target_link_libraries(${name} PRIVATE Boost::context)
+  endif()
+endfunction()
+
+# The library together with a view of its insides, for tests, the tour and the benchmarks. In a build of the
+# shared library the insides are hidden, so these link a static copy of it.
+if(BUILD_SHARED_LIBS)
+  weft_add_library(weft_open STATIC)
+  set(WEFT_OPEN_LIBRARY weft_open)
+else()
+  set(WEFT_OPEN_LIBRARY weft)
+endif()
+add_library(weft_internal INTERFACE)
+target_link_libraries(weft_internal INTERFACE ${WEFT_OPEN_LIBRARY} weft_internal_view weft_private_flags)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# WeftTesting — GoogleTest, and the functions that make weft's tests.
+#
+# Debian ships GoogleTest's sources (package googletest), which are built here with the very flags of the
+# configuration at hand: sanitizers and cross-compilers need that. An installed GoogleTest serves otherwise.
+
+set(weft_gtest_sources "/usr/src/googletest" CACHE PATH "Where GoogleTest's sources are, if they are to be built")
+if(EXISTS "${weft_gtest_sources}/CMakeLists.txt")
+  set(INSTALL_GTEST OFF CACHE INTERNAL "")
+  set(BUILD_GMOCK ON CACHE INTERNAL "")
+  set(weft_saved_shared "${BUILD_SHARED_LIBS}")
+  set(BUILD_SHARED_LIBS OFF)
+  add_subdirectory("${weft_gtest_sources}" "${PROJECT_BINARY_DIR}/googletest" EXCLUDE_FROM_ALL SYSTEM)
+  set(BUILD_SHARED_LIBS "${weft_saved_shared}")
+  foreach(target IN ITEMS gtest gtest_main gmock gmock_main)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_COMPILE_COMMANDS OFF)
+    if(WEFT_SANITIZE)
+      target_compile_options(${target} PRIVATE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
+    endif()
+  endforeach()
+  if(NOT TARGET GTest::gmock_main)
+    add_library(GTest::gmock_main ALIAS gmock_main)
+  endif()
+else()
+  find_package(GTest REQUIRED)
+endif()
+include(GoogleTest)
+
+# How much the heavy tests do: everything, or as much as a slow build (sanitizers, emulation) can do in time.
+if(WEFT_SANITIZE OR CMAKE_CROSSCOMPILING OR CMAKE_CXX_FLAGS MATCHES "--coverage")
+  set(WEFT_TEST_SCALE small)
+else()
+  set(WEFT_TEST_SCALE full)
+endif()
+
+# What every test runs with. Zero suppressions, and the sanitizers' own handler stays out of weft's way.
+set(WEFT_TEST_ENVIRONMENT
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:allow_user_segv_handler=1:detect_leaks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=halt_on_error=0:exitcode=66"
+)
+# weft_test_defaults(test): time limit and environment. Environment separators do not survive gtest's discovery
+# unless escaped, so discovered tests get theirs through the same list, escaped.
+function(weft_test_defaults)
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT 300 ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}")
+endfunction()
+
+# weft_add_unit_tests(name sources...): one GoogleTest program that sees weft's insides.
+function(weft_add_unit_tests name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE weft_internal GTest::gmock_main ${CMAKE_DL_LIBS})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE WEFT_TEST_SCALE_${WEFT_TEST_SCALE})
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
+  string(REPLACE ";" "\\;" escaped "${WEFT_TEST_ENVIRONMENT}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}")
+endfunction()
+
+# The library once more, with link-time optimisation or with a fault planted in it, as a single unit so that it
+# builds quickly. Made on first use.
+function(weft_library_variant result lto plant)
+  set(name weft_variant)
+  if(lto)
+    string(APPEND name _lto)
+  endif()
+  if(plant)
+    string(TOLOWER "${plant}" suffix)
+    string(APPEND name _${suffix})
+  endif()
+  if(NOT TARGET ${name})
+    weft_add_library(${name} STATIC)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
+                                             INTERPROCEDURAL_OPTIMIZATION ${lto} EXPORT_COMPILE_COMMANDS OFF)
+    if(plant)
+      target_compile_definitions(${name} PUBLIC WEFT_PLANT_${plant})
+    endif()
+  endif()
+  set(${result} ${name} PARENT_SCOPE)
+endfunction()
+
+# One program of a cure: form is exe, so or lto; plant may be empty.
+function(weft_add_cure_program name source form plant)
+  set(lto OFF)
+  if(form STREQUAL "lto")
+    set(lto ON)
+  endif()
+  if(plant OR lto)
+    weft_library_variant(library "${lto}" "${plant}")
+  else()
+    set(library ${WEFT_OPEN_LIBRARY})
+  endif()
+  set(main "${PROJECT_SOURCE_DIR}/tests/cures/main.cpp")
+  if(form STREQUAL "so")
+    add_library(${name}_body SHARED ${source})
+    set(body ${name}_body)
+    add_executable(${name} ${main})
+    target_link_libraries(${name} PRIVATE ${body} weft_private_flags)
+  else()
+    set(body ${name})
+    add_executable(${name} ${main} ${source})
+  endif()
+  target_link_libraries(${body} PRIVATE ${library} weft_internal_view weft_private_flags)
+  target_include_directories(${body} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${body} PRIVATE WEFT_TEST_SCALE_${WEFT_TEST_SCALE})
+  set_target_properties(${body} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ${lto})
+endfunction()
+
+# weft_add_cure(name source [PLANTS fault...] [WITHOUT option...]): a fault that hurt others, and its cure.
+#
+# The test must pass in an executable, in a shared library and under link-time optimisation; and with the cure
+# taken out (each of PLANTS, or a compile option of WITHOUT) it must fail in each of the three.
+function(weft_add_cure name source)
+  cmake_parse_arguments(arg "" "" "PLANTS;WITHOUT" ${ARGN})
+  set(forms exe so lto)
+  if(WEFT_SANITIZE OR CMAKE_CXX_FLAGS MATCHES "--coverage")
+    set(forms exe so)  # planted faults and link-time optimisation prove nothing more there
+    set(arg_PLANTS "")
+    set(arg_WITHOUT "")
+  endif()
+  foreach(form IN LISTS forms)
+    set(program cure_${name}_${form})
+    weft_add_cure_program(${program} "${source}" ${form} "")
+    add_test(NAME cure.${name}.${form} COMMAND ${program})
+    weft_test_defaults(cure.${name}.${form})
+    foreach(plant IN LISTS arg_PLANTS)
+      string(TOLOWER "${plant}" suffix)
+      weft_add_cure_program(${program}_${suffix} "${source}" ${form} "${plant}")
+      weft_expect_failure(cure.${name}.${form}.fails_with_${suffix} ${program}_${suffix})
+    endforeach()
+    foreach(option IN LISTS arg_WITHOUT)
+      string(MAKE_C_IDENTIFIER "${option}" suffix)
+      # Options of a source file come after those a target inherits, and so win: hence a file of its own.
+      set(wrapped "${CMAKE_CURRENT_BINARY_DIR}/${program}${suffix}.cpp")
+      file(CONFIGURE OUTPUT "${wrapped}" CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n")
+      set_source_files_properties("${wrapped}" PROPERTIES COMPILE_OPTIONS "${option}")
+      weft_add_cure_program(${program}${suffix} "${wrapped}" ${form} "")
+      weft_expect_failure(cure.${name}.${form}.fails_with${suffix} ${program}${suffix})
+    endforeach()
+  endforeach()
+endfunction()
+
+# weft_expect_failure(test program): the program must run and report failed expectations.
+function(weft_expect_failure test program)
+  add_test(
+    NAME ${test}
+    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${program}>" "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
+            -P "${PROJECT_SOURCE_DIR}/tests/cures/expect_failure.cmake"
+  )
+  weft_test_defaults(${test})
+endfunction()
