@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// weft — everything a user may include, in one header.
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/error.hpp>
+#include <weft/fwd.hpp>
+#include <weft/result.hpp>
+#include <weft/version.hpp>
