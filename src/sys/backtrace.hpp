@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// backtrace — who called whom, printed from wherever it went wrong.
+#pragma once
+
+namespace weft::impl {
+
+/// Loads what a backtrace needs, so that one can be made later inside a signal handler.
+void prepare_backtrace() noexcept;
+
+/// Reports the calls that led here, innermost first, one a line; those above the instruction at `from`, if it is
+/// given and found, are left out (a fault handler's own). Names need the program linked with -rdynamic (CMake:
+/// ENABLE_EXPORTS); without it addresses are printed, which addr2line can read.
+void report_backtrace(const void* from = nullptr) noexcept;
+
+}  // namespace weft::impl

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sys/memory.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace weft::impl {
+namespace {
+
+constexpr int madv_guard_install = 102;  // <linux/mman.h> of Linux 6.13 and newer
+
+std::error_code last_error() noexcept { return {errno, std::system_category()}; }
+
+result<void> done(int outcome) noexcept { return outcome == 0 ? result<void>() : result<void>(last_error()); }
+
+}  // namespace
+
+std::size_t system_memory::page_size() noexcept {
+  static const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+result<void*> system_memory::reserve(std::size_t bytes) noexcept {
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (at == MAP_FAILED) return last_error();
+  // A kernel without huge pages refuses the advice, and then there is nothing to advise against.
+  (void)::madvise(at, bytes, MADV_NOHUGEPAGE);
+  return at;
+}
+
+void system_memory::release(void* at, std::size_t bytes) noexcept { (void)::munmap(at, bytes); }
+
+result<void> system_memory::guard_light(void* at, std::size_t bytes) noexcept {
+  return done(::madvise(at, bytes, madv_guard_install));
+}
+
+result<void> system_memory::guard_by_protection(void* at, std::size_t bytes) noexcept {
+  return done(::mprotect(at, bytes, PROT_NONE));
+}
+
+bool system_memory::guard_holds(const void* at) noexcept {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;  // not proven
+  // The raw call: a sanitizer's wrapper would look at the byte itself first.
+  const bool refused = ::syscall(SYS_write, ends[1], at, std::size_t{1}) == -1 && errno == EFAULT;
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return refused;
+}
+
+result<void> system_memory::discard(void* at, std::size_t bytes) noexcept {
+  return done(::madvise(at, bytes, MADV_DONTNEED));
+}
+
+result<void*> system_memory::lowest_resident(void* at, std::size_t bytes) noexcept {
+  const std::size_t page = page_size();
+  auto* const begin = static_cast<char*>(at);
+  unsigned char present[256];  // a stack's worth at a time, without memory of our own
+  for (std::size_t offset = 0; offset < bytes;) {
+    const std::size_t pages = std::min((bytes - offset + page - 1) / page, sizeof present);
+    if (::mincore(begin + offset, pages * page, present) != 0) return last_error();
+    for (std::size_t i = 0; i < pages; ++i) {
+      if ((present[i] & 1U) != 0) return static_cast<void*>(begin + offset + i * page);
+    }
+    offset += pages * page;
+  }
+  return static_cast<void*>(nullptr);
+}
+
+std::optional<std::size_t> system_memory::mapping_limit() noexcept {
+  const int file = ::open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  char digits[24];
+  const ssize_t length = ::read(file, digits, sizeof digits);
+  ::close(file);
+  std::size_t limit = 0;
+  ssize_t i = 0;
+  for (; i < length && digits[i] >= '0' && digits[i] <= '9'; ++i) {
+    limit = limit * 10 + static_cast<std::size_t>(digits[i] - '0');
+  }
+  if (i == 0) return std::nullopt;
+  return limit;
+}
+
+}  // namespace weft::impl
