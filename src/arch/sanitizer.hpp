@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sanitizer — tells AddressSanitizer, ThreadSanitizer and valgrind which stack is running.
+//
+// Found out by themselves: the sanitizers from the compiler's flags, valgrind when the program runs under it.
+// In every other build these types are empty and these functions nothing. The order around a switch is
+// leaving(), the switch, arrived(); a new context begins with arrived_first(); the last switch away from a
+// context that will never run again is announced by leaving_for_good().
+//
+// ThreadSanitizer sees each context as a thread of its own. Whether a switch orders the two sides is the
+// caller's to say: a hand-made coroutine's resume does (switch_edge::ordered); a scheduler's does not, its
+// spawn and wake-up edges do, and claiming more would hide races between fibers of one worker.
+#pragma once
+
+#include "arch/attributes.hpp"
+
+#include <cstddef>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WEFT_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WEFT_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define WEFT_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WEFT_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef WEFT_ADDRESS_SANITIZER
+#define WEFT_ADDRESS_SANITIZER 0
+#endif
+#ifndef WEFT_THREAD_SANITIZER
+#define WEFT_THREAD_SANITIZER 0
+#endif
+
+#if WEFT_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if WEFT_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#define WEFT_VALGRIND 1
+#else
+#define WEFT_VALGRIND 0
+#endif
+
+namespace weft::impl {
+
+/// Whether a switch makes what one side did before it visible to the other (in ThreadSanitizer's eyes).
+enum class switch_edge { ordered, unordered };
+
+/// What the sanitizers need to know of one context; empty in ordinary builds.
+struct sanitizer_state {
+#if WEFT_ADDRESS_SANITIZER
+  void* fake_stack = nullptr;
+  const void* low = nullptr;
+  std::size_t size = 0;
+#endif
+#if WEFT_THREAD_SANITIZER
+  void* fiber = nullptr;
+#endif
+};
+
+/// Describes the thread that calls it, on the stack the system gave it (defined in sanitizer.cpp).
+void describe_thread(sanitizer_state& state) noexcept;
+
+/// Describes a new context on the stack [low, low + size).
+inline void describe_context([[maybe_unused]] sanitizer_state& state, [[maybe_unused]] const void* low,
+                             [[maybe_unused]] std::size_t size) noexcept {
+#if WEFT_ADDRESS_SANITIZER
+  state = {nullptr, low, size};
+  __asan_unpoison_memory_region(low, size);  // an earlier user may have been abandoned in mid-call
+#endif
+#if WEFT_THREAD_SANITIZER
+  state.fiber = __tsan_create_fiber(0);
+#endif
+}
+
+/// Forgets a context that is not running and will not run again.
+inline void forget_context([[maybe_unused]] sanitizer_state& state) noexcept {
+#if WEFT_THREAD_SANITIZER
+  if (state.fiber != nullptr) __tsan_destroy_fiber(state.fiber);
+  state.fiber = nullptr;
+#endif
+}
+
+template <switch_edge Edge>
+WEFT_ALWAYS_INLINE void leaving([[maybe_unused]] sanitizer_state& from,
+                                [[maybe_unused]] sanitizer_state& to) noexcept {
+#if WEFT_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.low, to.size);
+#endif
+#if WEFT_THREAD_SANITIZER
+  __tsan_switch_to_fiber(to.fiber, Edge == switch_edge::ordered ? 0 : __tsan_switch_to_fiber_no_sync);
+#endif
+}
+
+template <switch_edge Edge>
+WEFT_ALWAYS_INLINE void leaving_for_good([[maybe_unused]] sanitizer_state& to) noexcept {
+#if WEFT_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(nullptr, to.low, to.size);
+#endif
+#if WEFT_THREAD_SANITIZER
+  __tsan_switch_to_fiber(to.fiber, Edge == switch_edge::ordered ? 0 : __tsan_switch_to_fiber_no_sync);
+#endif
+}
+
+WEFT_ALWAYS_INLINE void arrived([[maybe_unused]] sanitizer_state& self) noexcept {
+#if WEFT_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
+#endif
+}
+
+WEFT_ALWAYS_INLINE void arrived_first() noexcept {
+#if WEFT_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+}
+
+/// Tells valgrind of a stack for as long as the memory is one; the id is for unregister_stack.
+[[nodiscard]] inline unsigned register_stack([[maybe_unused]] const void* low,
+                                             [[maybe_unused]] const void* high) noexcept {
+#if WEFT_VALGRIND
+  return VALGRIND_STACK_REGISTER(low, high);
+#else
+  return 0;
+#endif
+}
+
+inline void unregister_stack([[maybe_unused]] unsigned id) noexcept {
+#if WEFT_VALGRIND
+  VALGRIND_STACK_DEREGISTER(id);
+#endif
+}
+
+/// Whether the program runs under valgrind now.
+[[nodiscard]] inline bool under_valgrind() noexcept {
+#if WEFT_VALGRIND
+  return RUNNING_ON_VALGRIND != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace weft::impl
