@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// overflow — a fiber that runs past the end of its stack is named, and then the policy decides.
+//
+// The guard below the stack faults; the handler runs on an alternate stack of the thread, finds the stack by
+// the address, prints who ran on it (name, id, where it was spawned), how large it is and a backtrace, and
+// calls the policy. Without one the process aborts. Every other fault goes to whoever handled it before.
+//
+// Thread safety: any thread. The handler is async-signal-safe except for the backtrace, whose machinery is
+//                loaded when the handler is installed.
+#pragma once
+
+#include "stack/stack_slot.hpp"
+
+#include <weft/result.hpp>
+
+#include <cstddef>
+
+namespace weft::impl {
+
+/// What is known about an overflow. Lives as long as the policy runs.
+struct overflow_event {
+  const stack_slot* stack;
+  const stack_owner* owner;  // may be null
+  const void* fault;         // the address that was touched
+  void* signal_context;      // the handler's third argument
+};
+
+/// Runs in the fault handler, after the report. It may leave by switching stacks; where it returns, the
+/// process aborts.
+using overflow_policy = void (*)(const overflow_event& event) noexcept;
+
+/// Sets the policy; nullptr means abort. Returns the one before.
+overflow_policy set_overflow_policy(overflow_policy policy) noexcept;
+
+/// Installs the fault handler, once per process; later calls do nothing.
+///
+/// Returns: why the system refused.
+[[nodiscard]] result<void> install_overflow_handler() noexcept;
+
+/// The stack on which the calling thread handles faults, for as long as this lives. A thread needs one before
+/// it runs fibers: the fiber's own stack is the one that is full.
+class alternate_stack {
+ public:
+  alternate_stack() noexcept = default;
+  alternate_stack(const alternate_stack&) = delete;
+  alternate_stack& operator=(const alternate_stack&) = delete;
+  ~alternate_stack() { remove(); }
+
+  /// Installs it on the calling thread, which must also be the one to remove it.
+  ///
+  /// Returns: why there was no memory for it.
+  [[nodiscard]] result<void> install() noexcept;
+
+  /// Puts back whatever was there before.
+  void remove() noexcept;
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  void* before_low_ = nullptr;
+  std::size_t before_bytes_ = 0;
+  int before_flags_ = 0;
+};
+
+}  // namespace weft::impl

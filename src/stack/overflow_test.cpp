@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "stack/overflow.hpp"
+
+#include "support/child.hpp"
+#include "support/fibers.hpp"
+#include "support/recursion.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+namespace weft::impl {
+namespace {
+
+using testing::child_outcome;
+using testing::owner;
+using testing::recurse;
+using testing::run_in_child;
+
+// Runs a body on a fiber of its own in a child process with the handler installed.
+child_outcome on_fiber_in_child(const stack_owner& who, stack_class size, manual_fiber::function body) {
+  return run_in_child([&] {
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, size, who, std::move(body));
+    fiber.resume();
+  });
+}
+
+TEST(Overflow, NamesFiberStackAndSite) {
+  const child_outcome outcome = on_fiber_in_child(owner("reader", 42), *stack_class::holding(128 << 10),
+                                                  [](manual_fiber&) { recurse(0); });
+  EXPECT_TRUE(outcome.died_of(SIGABRT)) << outcome.status;
+  EXPECT_TRUE(outcome.mentioned("weft: stack overflow in fiber 42 'reader' (stack 128 KiB, spawned at "))
+      << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("overflow_test.cpp:")) << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("bytes below its end")) << outcome.said;
+}
+
+TEST(Overflow, ShowsTheCallsThatLedThere) {
+  const child_outcome outcome =
+      on_fiber_in_child(owner("reader"), stack_class(), [](manual_fiber&) { recurse(0); });
+  const std::size_t first = outcome.said.find("weft:   #0 0x");
+  ASSERT_NE(first, std::string::npos) << outcome.said;
+  const std::string innermost = outcome.said.substr(first, outcome.said.find('\n', first) - first);
+  EXPECT_NE(innermost.find("recurse"), std::string::npos) << "not the culprit: " << innermost;
+  EXPECT_TRUE(outcome.mentioned("weft:   ... and further callers")) << outcome.said;
+}
+
+TEST(Overflow, AFiberWithoutANameIsStillReported) {
+  const child_outcome outcome = run_in_child([] {
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, stack_class(), stack_owner{}, [](manual_fiber& self) {
+      self.stack().owner.store(nullptr, std::memory_order_relaxed);
+      recurse(0);
+    });
+    fiber.resume();
+  });
+  EXPECT_TRUE(outcome.mentioned("stack overflow in an unnamed fiber (stack 256 KiB)")) << outcome.said;
+}
+
+TEST(Overflow, ThePolicyIsAskedAfterTheReport) {
+  const child_outcome outcome = run_in_child([] {
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    set_overflow_policy([](const overflow_event& event) noexcept {
+      std::_Exit(event.owner != nullptr && event.owner->id == 9 && event.stack->size() == stack_class::usual
+                     ? 33
+                     : 34);
+    });
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, stack_class(), owner("judged", 9), [](manual_fiber&) { recurse(0); });
+    fiber.resume();
+  });
+  EXPECT_TRUE(outcome.exited_with(33)) << outcome.status;
+  EXPECT_TRUE(outcome.mentioned("stack overflow in fiber 9 'judged'"));
+}
+
+TEST(Overflow, APolicyThatReturnsEndsInAbort) {
+  const child_outcome outcome = run_in_child([] {
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    set_overflow_policy([](const overflow_event&) noexcept {});
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, stack_class(), owner("judged", 9), [](manual_fiber&) { recurse(0); });
+    fiber.resume();
+  });
+  EXPECT_TRUE(outcome.died_of(SIGABRT)) << outcome.status;
+}
+
+TEST(Overflow, AnOverflowOnAnotherThreadIsNamedToo) {
+  const child_outcome outcome = run_in_child([] {
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    manual_fiber fiber(pool, stack_class(), owner("elsewhere", 5), [](manual_fiber& self) {
+      self.pause();
+      recurse(0);
+    });
+    testing::on_fiber_thread([&] { fiber.resume(); });
+    testing::on_fiber_thread([&] { fiber.resume(); });
+  });
+  EXPECT_TRUE(outcome.died_of(SIGABRT)) << outcome.status;
+  EXPECT_TRUE(outcome.mentioned("stack overflow in fiber 5 'elsewhere'")) << outcome.said;
+}
+
+// Other faults on a fiber are not weft's: they end the process as they would without weft.
+TEST(Overflow, AnOrdinaryFaultOnAFiberStaysOne) {
+  const child_outcome outcome = run_in_child([] {
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    ::sigaction(SIGSEGV, &plain, nullptr);
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, stack_class(), owner("victim"), [](manual_fiber&) {
+      void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      *static_cast<volatile char*>(page) = 1;
+    });
+    fiber.resume();
+  });
+  EXPECT_TRUE(outcome.died_of(SIGSEGV)) << outcome.status;
+  EXPECT_FALSE(outcome.mentioned("stack overflow")) << outcome.said;
+}
+
+// A guard hit by somebody who runs elsewhere is a stray pointer; it must not be blamed on the stack's fiber.
+TEST(Overflow, AStrayAccessToAGuardIsToldApart) {
+  const child_outcome outcome = run_in_child([] {
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;
+    ::sigaction(SIGSEGV, &plain, nullptr);
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    testing::fiber_thread here;
+    manual_fiber innocent(pool, stack_class(), owner("innocent", 1),
+                          [](manual_fiber& self) { self.pause(); });
+    char* const guard = innocent.stack().low - 8;
+    manual_fiber culprit(pool, stack_class(), owner("culprit", 2),
+                         [&](manual_fiber&) { *static_cast<volatile char*>(guard) = 1; });
+    innocent.resume();
+    culprit.resume();
+  });
+  EXPECT_TRUE(outcome.died_of(SIGSEGV)) << outcome.status;
+  EXPECT_FALSE(outcome.mentioned("stack overflow")) << outcome.said;
+  EXPECT_TRUE(
+      outcome.mentioned("the guard below the stack of fiber 1 'innocent' was touched by code running on the "
+                        "stack of fiber 2 'culprit'"))
+      << outcome.said;
+}
+
+TEST(AlternateStack, PutsBackWhatWasThere) {
+  std::thread([] {
+    stack_t before{};
+    ::sigaltstack(nullptr, &before);
+    {
+      alternate_stack mine;
+      ASSERT_TRUE(mine.install().has_value());
+      stack_t now{};
+      ::sigaltstack(nullptr, &now);
+      EXPECT_NE(now.ss_sp, before.ss_sp);
+      EXPECT_GE(now.ss_size, std::size_t{64} << 10U);
+    }
+    stack_t after{};
+    ::sigaltstack(nullptr, &after);
+    EXPECT_EQ(after.ss_sp, before.ss_sp);
+    EXPECT_EQ(after.ss_flags, before.ss_flags);
+  }).join();
+}
+
+}  // namespace
+}  // namespace weft::impl

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// stack_pool — where stacks come from and go back to.
+//
+// A stack that comes back is kept warm, up to a bound, and handed out again newest first; beyond the bound its
+// memory goes back to the kernel and only the address space stays. Workers do not come here for each stack:
+// they have a stack_cache in front, and come for a batch.
+//
+// Thread safety: any thread. The lock is held for list operations only, not while the kernel maps or discards,
+//                except for the rare new slab.
+// Invariants:   P1  every slot ever handed out is in exactly one place: taken, warm or cold
+//               P2  a slot is handed out guarded, always
+//               P3  a cold slot has no memory behind it
+#pragma once
+
+#include "arch/sanitizer.hpp"
+#include "base/intrusive_list.hpp"
+#include "stack/guard.hpp"
+#include "stack/registry.hpp"
+#include "stack/slab.hpp"
+#include "sys/platform.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace weft::impl {
+
+/// A chain of slots, newest first.
+using slot_chain = intrusive_lifo<stack_slot, &stack_slot::next>;
+
+struct stack_pool_options {
+  /// How many stacks of each size keep their memory while nobody uses them.
+  std::size_t warm_limit = 1024;
+  /// Whether what a fiber left on its stack is erased before another gets it.
+  bool scrub = false;
+};
+
+/// What a pool holds, at one moment.
+struct stack_pool_stats {
+  std::size_t taken = 0;           // in the hands of fibers and caches
+  std::size_t warm = 0;            // free, memory kept
+  std::size_t cold = 0;            // free, memory returned
+  std::size_t slabs = 0;           // mappings, as long as guards are light
+  std::size_t reserved_bytes = 0;  // address space
+};
+
+template <platform Platform>
+class basic_stack_pool {
+  using memory = typename Platform::memory;
+  using mutex = typename Platform::mutex;
+
+ public:
+  using options = stack_pool_options;
+
+  explicit basic_stack_pool(options how = {}) noexcept
+      : options_(how), guards_(probe_guard_method<memory>()) {}
+  basic_stack_pool(const basic_stack_pool&) = delete;
+  basic_stack_pool& operator=(const basic_stack_pool&) = delete;
+
+  /// All stacks must be back.
+  ~basic_stack_pool() {
+    const scoped_hold hold(mutex_);
+    for (shelf& s : shelves_) {
+      WEFT_CHECK(s.taken == 0, "P1: a stack pool was destroyed while stacks were in use");
+      while (s.slabs != nullptr) release_slab(s, s.slabs);
+    }
+  }
+
+  /// Takes a guarded stack.
+  ///
+  /// Returns: the stack; errc::out_of_stacks without address space, errc::mapping_limit without a guard.
+  [[nodiscard]] result<stack_slot*> take(stack_class size_class) noexcept WEFT_EXCLUDES(mutex_) {
+    slot_chain one;
+    if (result<void> taken = take_batch(size_class, 1, one); !taken) return taken.error();
+    return one.try_pop();
+  }
+
+  /// Takes up to `wanted` stacks onto `chain`: at least one, or an error.
+  [[nodiscard]] result<void> take_batch(stack_class size_class, std::size_t wanted,
+                                        slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
+    for (std::size_t n = 0; n < wanted; ++n) {
+      result<stack_slot*> slot = take_one(size_class);
+      if (slot && !(*slot)->guarded) slot = guarded_or_back(**slot);  // P2
+      if (!slot) {
+        if (n == 0) return slot.error();
+        break;
+      }
+      chain.push(**slot);
+    }
+    return {};
+  }
+
+  /// Gives a stack back. Nothing runs on it any more.
+  void give(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
+    // relaxed: nobody runs on the stack, so no fault handler of it can look.
+    slot.owner.store(nullptr, std::memory_order_relaxed);
+    if (try_keep_warm(slot)) return;
+    // The system call is made without the lock. A pool that scrubs keeps nothing warm: pages given back are
+    // zero when they come again, and the kernel erases them no slower than we would.
+    const bool discarded = memory::discard(slot.low, slot.size()).has_value();
+    if (!discarded && options_.scrub) erase(slot);
+    const scoped_hold hold(mutex_);
+    put_back(slot, !discarded);  // P3
+  }
+
+  /// Gives the memory of all free stacks back, and the address space of slabs that have no stack in use.
+  void release_unused() noexcept WEFT_EXCLUDES(mutex_) {
+    const scoped_hold hold(mutex_);
+    for (shelf& s : shelves_) cool_down(s);
+  }
+
+  [[nodiscard]] stack_pool_stats stats() noexcept WEFT_EXCLUDES(mutex_) {
+    const scoped_hold hold(mutex_);
+    stack_pool_stats sum;
+    for (const shelf& s : shelves_) {
+      sum.taken += s.taken;
+      sum.warm += s.warm.size();
+      sum.cold += s.cold.size();
+      for (const slab* at = s.slabs; at != nullptr; at = at->next) {
+        ++sum.slabs;
+        sum.reserved_bytes += at->bytes;
+      }
+    }
+    return sum;
+  }
+
+  [[nodiscard]] guard_method guards() const noexcept { return guards_; }
+
+ private:
+  // Slabs grow fourfold, so that few of them hold many stacks, within bounds.
+  static constexpr std::size_t first_slab_stacks = 64;
+  static constexpr std::size_t least_slab_stacks = 4;
+  static constexpr std::size_t most_slab_stacks = std::size_t{1} << 20U;
+  static constexpr std::size_t most_slab_bytes = std::size_t{1} << 40U;
+
+  // All stacks of one size.
+  struct shelf {
+    slot_chain warm;
+    slot_chain cold;
+    slab* slabs = nullptr;  // newest first; only the newest may have slots never used
+    std::size_t taken = 0;
+  };
+
+  [[nodiscard]] result<stack_slot*> take_one(stack_class size_class) noexcept WEFT_EXCLUDES(mutex_) {
+    const scoped_hold hold(mutex_);
+    shelf& s = shelves_[size_class.index()];
+    stack_slot* slot = s.warm.try_pop();
+    if (slot == nullptr) slot = s.cold.try_pop();
+    if (slot == nullptr) {
+      result<stack_slot*> fresh = fresh_slot(s, size_class);
+      if (!fresh) return fresh.error();
+      slot = *fresh;
+    }
+    WEFT_CHECK(!slot->taken, "P1: a stack that is in use was in a free list");
+    slot->taken = true;
+    ++s.taken;
+    ++slab_of(*slot).live;
+    return slot;
+  }
+
+  // A slot never used before, in the newest slab or in a new one.
+  [[nodiscard]] result<stack_slot*> fresh_slot(shelf& s, stack_class size_class) noexcept
+      WEFT_REQUIRES(mutex_) {
+    if (s.slabs == nullptr || s.slabs->used == s.slabs->count) {
+      const std::size_t wanted = s.slabs == nullptr ? first_slab_stacks : s.slabs->count * 4;
+      if (result<void> grown = grow(s, size_class, wanted); !grown) return grown.error();
+    }
+    slab& newest = *s.slabs;
+    const std::size_t index = newest.used++;
+    auto* const slot = new (&newest.slots()[index]) stack_slot;
+    slot->low = newest.guard_of(index) + guard_bytes;
+    slot->size_class = size_class;
+    slot->valgrind_id = register_stack(slot->low, slot->high());
+    return slot;
+  }
+
+  // Adds a slab of `wanted` stacks, or of as many as the system will give.
+  [[nodiscard]] result<void> grow(shelf& s, stack_class size_class, std::size_t wanted) noexcept
+      WEFT_REQUIRES(mutex_) {
+    const std::size_t page = memory::page_size();
+    std::size_t count =
+        std::min({wanted, most_slab_stacks, most_slab_bytes / (guard_bytes + size_class.bytes())});
+    for (; count >= least_slab_stacks; count /= 4) {
+      const std::size_t bytes = slab::bytes_for(count, size_class, page);
+      const result<void*> at = memory::reserve(bytes);
+      if (!at) continue;
+      slab* const made = slab::make(*at, count, size_class, page);
+      if (result<void> registered = register_slab(*made); !registered) {
+        memory::release(*at, bytes);
+        return registered.error();
+      }
+      made->next = s.slabs;
+      s.slabs = made;
+      return {};
+    }
+    return errc::out_of_stacks;
+  }
+
+  // Guards a slot outside the lock; on failure the slot goes back, still to be guarded when it comes again.
+  [[nodiscard]] result<stack_slot*> guarded_or_back(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
+    const result<void> guarded = install_guard<memory>(guards_, slot.low - guard_bytes);
+    slot.guarded = guarded.has_value();
+    if (guarded) return &slot;
+    const scoped_hold hold(mutex_);
+    put_back(slot, false);  // never touched, so cold (P3)
+    return guarded.error();
+  }
+
+  void put_back(stack_slot& slot, bool warm) noexcept WEFT_REQUIRES(mutex_) {
+    WEFT_CHECK(slot.taken, "P1: a stack was given back twice");
+    shelf& s = shelves_[slot.size_class.index()];
+    slot.taken = false;
+    --s.taken;
+    --slab_of(slot).live;
+    (warm ? s.warm : s.cold).push(slot);
+  }
+
+  [[nodiscard]] bool try_keep_warm(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
+    if (options_.scrub) return false;
+    const scoped_hold hold(mutex_);
+    if (shelves_[slot.size_class.index()].warm.size() >= options_.warm_limit) return false;
+    put_back(slot, true);
+    return true;
+  }
+
+  // P3: the warm become cold; slabs without a stack in use go.
+  void cool_down(shelf& s) noexcept WEFT_REQUIRES(mutex_) {
+    slot_chain kept;
+    while (stack_slot* slot = s.warm.try_pop()) {
+      if (slab_of(*slot).live == 0) continue;  // goes with its slab
+      if (memory::discard(slot->low, slot->size())) {
+        s.cold.push(*slot);
+      } else {
+        kept.push(*slot);
+      }
+    }
+    while (stack_slot* slot = kept.try_pop()) s.warm.push(*slot);
+    while (stack_slot* slot = s.cold.try_pop()) {
+      if (slab_of(*slot).live != 0) kept.push(*slot);
+    }
+    while (stack_slot* slot = kept.try_pop()) s.cold.push(*slot);
+    for (slab* at = s.slabs; at != nullptr;) {
+      slab* const next = at->next;
+      if (at->live == 0) release_slab(s, at);
+      at = next;
+    }
+  }
+
+  void release_slab(shelf& s, slab* gone) noexcept WEFT_REQUIRES(mutex_) {
+    slab** link = &s.slabs;
+    while (*link != gone) link = &(*link)->next;
+    *link = gone->next;
+    unregister_slab(*gone);
+    for (std::size_t i = 0; i < gone->used; ++i) unregister_stack(gone->slots()[i].valgrind_id);
+    memory::release(gone, gone->bytes);
+  }
+
+  [[nodiscard]] slab& slab_of(const stack_slot& slot) noexcept WEFT_REQUIRES(mutex_) {
+    for (slab* at = shelves_[slot.size_class.index()].slabs;; at = at->next) {
+      WEFT_CHECK(at != nullptr, "P1: a stack was given to a pool that it is not from");
+      if (at->index_of(slot.low) < at->count) return *at;
+    }
+  }
+
+  // Where the kernel would not discard.
+  static void erase(stack_slot& slot) noexcept { std::fill(slot.low, slot.high(), char{0}); }
+
+  // Immutable after construction.
+  const options options_;
+  const guard_method guards_;
+
+  mutex mutex_;
+  std::array<shelf, stack_class::count> shelves_ WEFT_GUARDED_BY(mutex_);
+};
+
+/// The pool of the shipping library.
+using stack_pool = basic_stack_pool<default_platform>;
+extern template class basic_stack_pool<default_platform>;
+
+}  // namespace weft::impl
