@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// recursion — eats stack, a frame at a time, until there is no more.
+#pragma once
+
+#include "arch/attributes.hpp"
+
+#include <climits>
+
+namespace weft::testing {
+
+/// Read at every depth, so that no compiler can see that the recursion has no end.
+inline volatile int recursion_end = INT_MAX;
+
+/// Recurses with frames of a good `Bytes` bytes each. Not to be cloned: its name is to be seen in backtraces.
+template <unsigned Bytes = 512>
+WEFT_SWITCHES int recurse(int depth) {
+  volatile char frame[Bytes] = {};
+  frame[static_cast<unsigned>(depth) % Bytes] = 1;
+  if (depth == recursion_end) return frame[0];
+  return recurse<Bytes>(depth + 1) + frame[0];
+}
+
+}  // namespace weft::testing
