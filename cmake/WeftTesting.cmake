@@ -33,6 +33,10 @@ if(WEFT_SANITIZE OR CMAKE_CROSSCOMPILING OR CMAKE_CXX_FLAGS MATCHES "--coverage"
 else()
   set(WEFT_TEST_SCALE full)
 endif()
+set(WEFT_TEST_DEFINITIONS WEFT_TEST_SCALE_${WEFT_TEST_SCALE})
+if(CMAKE_CROSSCOMPILING)
+  list(APPEND WEFT_TEST_DEFINITIONS WEFT_TEST_EMULATED)  # memory figures are the emulator's, not ours
+endif()
 
 # What every test runs with. Zero suppressions, and the sanitizers' own handler stays out of weft's way.
 set(WEFT_TEST_ENVIRONMENT
@@ -50,7 +54,7 @@ function(weft_add_unit_tests name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE weft_internal GTest::gmock_main ${CMAKE_DL_LIBS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${name} PRIVATE WEFT_TEST_SCALE_${WEFT_TEST_SCALE})
+  target_compile_definitions(${name} PRIVATE ${WEFT_TEST_DEFINITIONS})
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
   string(REPLACE ";" "\\;" escaped "${WEFT_TEST_ENVIRONMENT}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}")
@@ -101,7 +105,7 @@ function(weft_add_cure_program name source form plant)
   endif()
   target_link_libraries(${body} PRIVATE ${library} weft_internal_view weft_private_flags)
   target_include_directories(${body} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(${body} PRIVATE WEFT_TEST_SCALE_${WEFT_TEST_SCALE})
+  target_compile_definitions(${body} PRIVATE ${WEFT_TEST_DEFINITIONS})
   set_target_properties(${body} PROPERTIES INTERPROCEDURAL_OPTIMIZATION ${lto})
 endfunction()
 

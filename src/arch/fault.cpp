@@ -6,27 +6,17 @@
 
 namespace weft::impl {
 
-void* interrupted_stack_pointer([[maybe_unused]] const void* signal_context) noexcept {
+interrupted_code interrupted_by_signal([[maybe_unused]] const void* signal_context) noexcept {
 #if defined(__x86_64__)
-  const auto* const context = static_cast<const ucontext_t*>(signal_context);
-  return reinterpret_cast<void*>(context->uc_mcontext.gregs[REG_RSP]);
+  const auto& registers = static_cast<const ucontext_t*>(signal_context)->uc_mcontext.gregs;
+  return {reinterpret_cast<void*>(registers[REG_RSP]), reinterpret_cast<void*>(registers[REG_RBP]),
+          reinterpret_cast<void*>(registers[REG_RIP])};
 #elif defined(__aarch64__)
-  const auto* const context = static_cast<const ucontext_t*>(signal_context);
-  return reinterpret_cast<void*>(context->uc_mcontext.sp);
+  const auto& machine = static_cast<const ucontext_t*>(signal_context)->uc_mcontext;
+  return {reinterpret_cast<void*>(machine.sp), reinterpret_cast<void*>(machine.regs[29]),
+          reinterpret_cast<void*>(machine.pc)};
 #else
-  return nullptr;
-#endif
-}
-
-void* interrupted_instruction([[maybe_unused]] const void* signal_context) noexcept {
-#if defined(__x86_64__)
-  const auto* const context = static_cast<const ucontext_t*>(signal_context);
-  return reinterpret_cast<void*>(context->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  const auto* const context = static_cast<const ucontext_t*>(signal_context);
-  return reinterpret_cast<void*>(context->uc_mcontext.pc);
-#else
-  return nullptr;
+  return {};
 #endif
 }
 

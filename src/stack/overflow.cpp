@@ -43,7 +43,7 @@ void report_overflow(const overflow_event& event) noexcept {
   line << "): touched " << below
        << " bytes below its end; give it a larger stack, or look for endless recursion";
   report(line);
-  report_backtrace(interrupted_instruction(event.signal_context));
+  report_backtrace(interrupted_by_signal(event.signal_context).instruction);
 }
 
 // The guard was hit, but by code that runs on another stack: a stray pointer or a buffer overrun upwards.
@@ -62,17 +62,24 @@ void report_stray_access(const stack_location& guard, const void* stack_pointer)
   report(line);
 }
 
+// Whether the code that touched the guard runs on the stack above it, and has so come to its end.
+bool runs_on(const stack_location& where, const interrupted_code& code) noexcept {
+  if (code.stack_pointer == nullptr) return true;  // unknown on this processor: believe the address
+  const auto* const guard = where.in->guard_of(where.index);
+  const auto* const stack_pointer = static_cast<const char*>(code.stack_pointer);
+  if (stack_pointer >= guard && stack_pointer <= where.slot->high()) return true;
+  // A large frame may move the stack pointer over the guard before it touches it; its caller's frame tells.
+  return stack_pointer >= guard - probe_above_stack_pointer && stack_pointer < guard &&
+         where.slot->holds(code.frame_pointer);
+}
+
 // Takes the fault if it is an overflow; otherwise lets the handler before it have it.
 fault_verdict on_fault(const siginfo_t& info, void* signal_context) noexcept {
   const stack_location hit = find_stack(info.si_addr);
   if (!hit || hit.slot->holds(info.si_addr)) return fault_verdict::not_ours;
-  const void* const stack_pointer = interrupted_stack_pointer(signal_context);
-  const char* const guard = hit.in->guard_of(hit.index);
-  const bool runs_here = stack_pointer == nullptr ||  // unknown on this processor: believe the address
-                         (stack_pointer >= static_cast<const void*>(guard) &&
-                          stack_pointer <= static_cast<const void*>(hit.slot->high()));
-  if (!runs_here) {
-    report_stray_access(hit, stack_pointer);
+  const interrupted_code code = interrupted_by_signal(signal_context);
+  if (!runs_on(hit, code)) {
+    report_stray_access(hit, code.stack_pointer);
     return fault_verdict::not_ours;
   }
   // relaxed: written by the very thread that faulted.

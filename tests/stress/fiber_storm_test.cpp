@@ -149,6 +149,7 @@ void take_backtrace(int) {
   const int count = ::backtrace(frames, 64);
   backtraces.fetch_add(1, std::memory_order_relaxed);
   for (int i = 0; i < count; ++i) {
+    if (i == 1) continue;  // the kernel's way back from the handler, which may lie in no module
     Dl_info module{};
     if (::dladdr(frames[i], &module) == 0) strange_frames.fetch_add(1, std::memory_order_relaxed);
   }
