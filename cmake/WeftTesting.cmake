@@ -116,8 +116,9 @@ endfunction()
 function(weft_add_cure name source)
   cmake_parse_arguments(arg "" "" "PLANTS;WITHOUT" ${ARGN})
   set(forms exe so lto)
-  if(WEFT_SANITIZE OR CMAKE_CXX_FLAGS MATCHES "--coverage")
-    set(forms exe so)  # planted faults and link-time optimisation prove nothing more there
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR WEFT_SANITIZE)
+    # A planted fault may need an optimiser to do harm, and a sanitizer sees some of them first.
+    set(forms exe so)
     set(arg_PLANTS "")
     set(arg_WITHOUT "")
   endif()

@@ -30,7 +30,7 @@ bool show_stacks(const options& how) {
   impl::stack_pool pool({.warm_limit = 0});
   std::size_t count = affordable(how.brief ? 100'000 : 1'000'000);
   if (pool.guards() == impl::guard_method::protection) {
-    count = std::min(count, impl::system_memory::mapping_limit().value_or(65530) / 4);
+    count = std::min(count, impl::system_memory::mapping_limit().value_or(65530) / 3);
     std::printf("   (this kernel needs two mappings a stack: %zu stacks)\n", count);
   }
   std::vector<impl::stack_slot*> slots(count);

@@ -115,7 +115,10 @@ class [[nodiscard]] result {
 
   /// Why there is no value, or the "no error" code if there is one.
   [[nodiscard]] std::error_code error() const noexcept {
-    return has_value() ? std::error_code() : *std::get_if<1>(&state_);
+    if (has_value()) return {};
+    const std::error_code* const reason = std::get_if<1>(&state_);
+    WEFT_CHECK(reason, "a weft::result is used whose assignment was ended by an exception");
+    return *reason;
   }
 
   /// `f(value)`, which must be a result itself, or the error unchanged.

@@ -37,6 +37,10 @@ TEST(FpControl, StaysWithTheThreadOtherwise) {
   std::fesetround(FE_TONEAREST);
   two_contexts pair(&round_upward);
   pair.over();
+  if (switch_keeps_fp_control) {  // Boost's switch knows no other way
+    EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+    return;
+  }
   EXPECT_EQ(std::fegetround(), FE_UPWARD);
   std::fesetround(FE_TONEAREST);
   pair.over();

@@ -22,6 +22,13 @@ struct machine_context {
   [[nodiscard]] bool empty() const noexcept { return parked == nullptr; }
 };
 
+/// Whether change_stack() itself keeps the floating-point control words: Boost's does on x86, always.
+#if defined(__x86_64__) || defined(__i386__)
+inline constexpr bool switch_keeps_fp_control = true;
+#else
+inline constexpr bool switch_keeps_fp_control = false;
+#endif
+
 /// What travels over a switch: who left, and who is meant to arrive.
 struct boost_hop {
   machine_context* from;

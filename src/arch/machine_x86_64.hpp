@@ -34,6 +34,9 @@ static_assert(offsetof(machine_context, stack_pointer) == 0);
 static_assert(offsetof(machine_context, frame_pointer) == 8);
 static_assert(offsetof(machine_context, go_on_at) == 16);
 
+/// Whether change_stack() itself keeps the floating-point control words.
+inline constexpr bool switch_keeps_fp_control = false;
+
 extern "C" void weft_fiber_base();  // arch/fiber_base_x86_64.S
 
 /// Makes a context that calls entry(argument) on the stack that ends at `top` (16-byte aligned).

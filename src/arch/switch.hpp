@@ -15,11 +15,11 @@ namespace weft::impl {
 /// Exchanges what the thread keeps for the running context: its exceptions and, by option, its floating-point
 /// control words. One test where there is nothing to exchange, which is nearly always.
 WEFT_ALWAYS_INLINE void exchange_thread_state(carrier& on, context& from, context& to) noexcept {
-  const std::uintptr_t any =
-      on.exceptions->bits() | to.exceptions.bits() | std::uintptr_t{on.keep_fp_control};
+  const bool exchange_fp = !switch_keeps_fp_control && on.keep_fp_control;
+  const std::uintptr_t any = on.exceptions->bits() | to.exceptions.bits() | std::uintptr_t{exchange_fp};
   if (WEFT_LIKELY(any == 0)) return;  // E1: from.exceptions is zero already
   exchange_exception_state(*on.exceptions, from.exceptions, to.exceptions);
-  if (on.keep_fp_control) exchange_fp_control(from.fp, to.fp);
+  if (exchange_fp) exchange_fp_control(from.fp, to.fp);
 }
 
 /// Parks the running context in `from` and goes on in `to`, on the thread of `on`.

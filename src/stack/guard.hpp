@@ -12,18 +12,27 @@
 
 #include "base/planted.hpp"
 #include "base/report.hpp"
-#include "stack/stack_class.hpp"
+#include "stack/stack_slot.hpp"
 #include "sys/platform.hpp"
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 namespace weft::impl {
 
-/// How guards are made.
-enum class guard_method : unsigned char {
-  light,       // MADV_GUARD_INSTALL
-  protection,  // mprotect(PROT_NONE)
-};
+/// Guards made by protection in this process now, by all pools together. relaxed throughout: it is a count
+/// that bounds, and a guard more or less does no harm.
+inline std::atomic<std::size_t> split_guards{0};
+
+/// How many guards by protection a process may have: two mappings each, and an eighth of the kernel's limit
+/// is left to everybody else in the process, who would fail in stranger ways.
+template <memory_provider Memory>
+[[nodiscard]] std::size_t split_guard_limit() noexcept {
+  const std::size_t limit = Memory::mapping_limit().value_or(65530);
+  return (limit - limit / 8) / 2;
+}
 
 /// Finds out what works here, by trying. Says so, once, if it is not the light way.
 template <memory_provider Memory>
@@ -39,7 +48,8 @@ template <memory_provider Memory>
   text_line line;
   line << "this kernel cannot guard stacks without splitting mappings (Linux 6.13 and newer can); ";
   if (const auto limit = Memory::mapping_limit()) {
-    line << "with vm.max_map_count=" << std::uint64_t{*limit} << " about " << std::uint64_t{*limit / 2}
+    line << "with vm.max_map_count=" << std::uint64_t{*limit} << " about "
+         << std::uint64_t{split_guard_limit<Memory>()}
          << " stacks are possible; raise vm.max_map_count for more";
   } else {
     line << "the number of stacks is bounded by the kernel's limit on mappings";
@@ -48,24 +58,32 @@ template <memory_provider Memory>
   return guard_method::protection;
 }
 
-/// Guards [at, at + guard_bytes).
-///
-/// Returns: errc::mapping_limit where the kernel has no mapping left to split.
-template <memory_provider Memory>
-[[nodiscard]] result<void> install_guard(guard_method method, void* at) noexcept {
-  if (method == guard_method::light) {
-    if (Memory::guard_light(at, guard_bytes)) return {};
-    // Memory locked by mlockall() refuses light guards on some kernels: protect this one instead.
-  }
-  if (Memory::guard_by_protection(at, guard_bytes)) return {};
+/// Says, once, why there will be no more stacks.
+inline void announce_mapping_limit(std::size_t guards, std::optional<std::size_t> limit) noexcept {
   static constinit notice_once exhausted;
   text_line line;
-  line << "no guard for another stack: the kernel's limit on mappings is reached";
-  if (const auto limit = Memory::mapping_limit()) {
-    line << " (vm.max_map_count=" << std::uint64_t{*limit}
-         << "); raise it: sysctl -w vm.max_map_count=" << std::uint64_t{*limit * 4};
+  line << "no guard for another stack: " << std::uint64_t{guards} << " stacks take two mappings each";
+  if (limit) {
+    line << ", and vm.max_map_count=" << std::uint64_t{*limit}
+         << "; raise it: sysctl -w vm.max_map_count=" << std::uint64_t{*limit * 4};
   }
   exhausted.say(line);
+}
+
+/// Guards [at, at + guard_bytes), by protection only while there are fewer than `split_limit` such guards.
+///
+/// Returns: how it was done; errc::mapping_limit where no mapping may be split any more.
+template <memory_provider Memory>
+[[nodiscard]] result<guard_method> install_guard(guard_method method, void* at,
+                                                 std::size_t split_limit) noexcept {
+  if (method == guard_method::light) {
+    if (Memory::guard_light(at, guard_bytes)) return guard_method::light;
+    // Memory locked by mlockall() refuses light guards on some kernels: protect this one instead.
+  }
+  const std::size_t others = split_guards.fetch_add(1, std::memory_order_relaxed);
+  if (others < split_limit && Memory::guard_by_protection(at, guard_bytes)) return guard_method::protection;
+  split_guards.fetch_sub(1, std::memory_order_relaxed);
+  announce_mapping_limit(others, Memory::mapping_limit());
   return errc::mapping_limit;
 }
 

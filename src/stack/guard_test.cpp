@@ -54,8 +54,9 @@ TEST_F(GuardTest, ALightGuardThatFailsOnceIsMadeByProtection) {
   ASSERT_TRUE(page.has_value());
   doors.reset();
   doors.fail_nth(door::guard_light, 1);
-  EXPECT_TRUE(install_guard<memory>(guard_method::light, *page).has_value());
+  EXPECT_TRUE(install_guard<memory>(guard_method::light, *page, 1000).has_value());
   EXPECT_TRUE(system_memory::guard_holds(*page));
+  split_guards.fetch_sub(1);
   memory::release(*page, guard_bytes);
 }
 
@@ -69,21 +70,29 @@ TEST_F(GuardTest, TheFallbackIsAnnouncedWithTheLimitThatCounts) {
     EXPECT_EQ(
         heard,
         "weft: this kernel cannot guard stacks without splitting mappings (Linux 6.13 and newer can); with "
-        "vm.max_map_count=65530 about 32765 stacks are possible; raise vm.max_map_count for more\n");
+        "vm.max_map_count=65530 about 28669 stacks are possible; raise vm.max_map_count for more\n");
   }
 }
 
 TEST_F(GuardTest, AGuardThatCannotBeMadeIsAnErrorNamingTheLimit) {
   doors.fail_from(door::guard_by_protection, 1);
   doors.limit_override = 1000;
-  const result<void> none = install_guard<memory>(guard_method::protection, nullptr);
+  const result<guard_method> none = install_guard<memory>(guard_method::protection, nullptr, 1000);
   EXPECT_EQ(none.error(), errc::mapping_limit);
   if (!heard.empty()) {
     EXPECT_EQ(heard,
-              "weft: no guard for another stack: the kernel's limit on mappings is reached "
-              "(vm.max_map_count=1000); "
+              "weft: no guard for another stack: 0 stacks take two mappings each, and vm.max_map_count=1000; "
               "raise it: sysctl -w vm.max_map_count=4000\n");
   }
+}
+
+TEST_F(GuardTest, AnEighthOfTheMappingsIsLeftToOthers) {
+  doors.limit_override = 65530;
+  EXPECT_EQ(split_guard_limit<memory>(), 28669U);
+  EXPECT_EQ(split_guards.load(), 0U);
+  EXPECT_EQ(install_guard<memory>(guard_method::protection, nullptr, 0).error(), errc::mapping_limit);
+  EXPECT_EQ(doors.calls(door::guard_by_protection), 0U) << "the kernel is not even asked";
+  EXPECT_EQ(split_guards.load(), 0U) << "what failed is not counted";
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class basic_stack_pool {
                                         slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
     for (std::size_t n = 0; n < wanted; ++n) {
       result<stack_slot*> slot = take_one(size_class);
-      if (slot && !(*slot)->guarded) slot = guarded_or_back(**slot);  // P2
+      if (slot && !(*slot)->guard) slot = guarded_or_back(**slot);  // P2
       if (!slot) {
         if (n == 0) return slot.error();
         break;
@@ -199,12 +199,14 @@ class basic_stack_pool {
 
   // Guards a slot outside the lock; on failure the slot goes back, still to be guarded when it comes again.
   [[nodiscard]] result<stack_slot*> guarded_or_back(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
-    const result<void> guarded = install_guard<memory>(guards_, slot.low - guard_bytes);
-    slot.guarded = guarded.has_value();
-    if (guarded) return &slot;
+    const result<guard_method> made = install_guard<memory>(guards_, slot.low - guard_bytes, split_limit_);
+    if (made) {
+      slot.guard = *made;
+      return &slot;
+    }
     const scoped_hold hold(mutex_);
     put_back(slot, false);  // never touched, so cold (P3)
-    return guarded.error();
+    return made.error();
   }
 
   void put_back(stack_slot& slot, bool warm) noexcept WEFT_REQUIRES(mutex_) {
@@ -252,7 +254,12 @@ class basic_stack_pool {
     while (*link != gone) link = &(*link)->next;
     *link = gone->next;
     unregister_slab(*gone);
-    for (std::size_t i = 0; i < gone->used; ++i) unregister_stack(gone->slots()[i].valgrind_id);
+    std::size_t split = 0;
+    for (std::size_t i = 0; i < gone->used; ++i) {
+      unregister_stack(gone->slots()[i].valgrind_id);
+      if (gone->slots()[i].guard == guard_method::protection) ++split;
+    }
+    split_guards.fetch_sub(split, std::memory_order_relaxed);
     memory::release(gone, gone->bytes);
   }
 
@@ -269,6 +276,7 @@ class basic_stack_pool {
   // Immutable after construction.
   const options options_;
   const guard_method guards_;
+  const std::size_t split_limit_ = split_guard_limit<memory>();
 
   mutex mutex_;
   std::array<shelf, stack_class::count> shelves_ WEFT_GUARDED_BY(mutex_);

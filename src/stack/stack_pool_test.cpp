@@ -38,7 +38,7 @@ TEST(StackPool, GuardsEveryStackAlsoBeyondOneSlab) {
   for (int i = 0; i < 500; ++i) {
     slots.push_back(*pool.take(*stack_class::holding(8 << 10)));
     places.insert(slots.back()->low);
-    ASSERT_TRUE(slots.back()->guarded);
+    ASSERT_TRUE(slots.back()->guard.has_value());
   }
   EXPECT_EQ(places.size(), slots.size());
   EXPECT_EQ(pool.stats().taken, 500U);
@@ -170,7 +170,7 @@ TEST(StackPool, AtTheMappingLimitThereIsAnErrorAndTheStackComesLater) {
     EXPECT_EQ(pool.stats().cold, 1U);
     doors.fail_from(door::guard_by_protection, door_plan::no_failure);
     stack_slot* const second = *pool.take(stack_class());
-    EXPECT_TRUE(second->guarded) << "P2: the stack that failed is guarded when it comes again";
+    EXPECT_TRUE(second->guard.has_value()) << "P2: the stack that failed is guarded when it comes again";
     EXPECT_TRUE(system_memory::guard_holds(second->low - 1));
     pool.give(*first);
     pool.give(*second);

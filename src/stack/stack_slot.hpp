@@ -10,8 +10,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace weft::impl {
+
+/// How a guard is made.
+enum class guard_method : unsigned char {
+  light,       // MADV_GUARD_INSTALL: the mapping stays whole
+  protection,  // mprotect(PROT_NONE): splits the mapping
+};
 
 /// Who runs on a stack, for the report of an overflow. Outlives its time as a slot's owner.
 struct stack_owner {
@@ -25,7 +32,7 @@ struct stack_slot {
   // Immutable once handed out for the first time.
   char* low = nullptr;  // the lowest byte that may be used; the guard lies below it
   stack_class size_class;
-  bool guarded = false;
+  std::optional<guard_method> guard;  // empty until the stack is first handed out
   unsigned valgrind_id = 0;
 
   // Owner only: the pool, a cache or a fiber, whoever has the slot.

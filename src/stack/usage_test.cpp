@@ -115,7 +115,7 @@ TEST(DepthSampler, SamplesTheFirstAndEveryNth) {
   EXPECT_FALSE(never.next_is_sampled() || never.next_is_sampled());
 }
 
-#ifndef __SANITIZE_ADDRESS__  // its fake stacks keep locals elsewhere
+#if !WEFT_ADDRESS_SANITIZER  // its fake stacks keep locals elsewhere
 TEST_F(UsageTest, MeasuresWhatAFiberReallyUsed) {
   testing::fiber_thread here;
   manual_fiber fiber(pool, stack_class(), testing::owner("measured"), [](manual_fiber&) {

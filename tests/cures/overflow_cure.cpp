@@ -24,9 +24,12 @@ using weft::testing::run_in_child;
 
 // A frame that reaches over the whole stack and the guard into the neighbour, and touches only its far end.
 __attribute__((noinline)) int one_large_frame() {
-  volatile char frame[(84 << 10) + guard_bytes];
-  frame[0] = 1;
-  return frame[0];
+  char frame[(84 << 10) + guard_bytes];
+  char* far_end = frame;
+  asm volatile("" : "+r"(far_end) : : "memory");  // or a compiler keeps only the one byte
+  *far_end = 1;
+  asm volatile("" : : "r"(far_end) : "memory");
+  return *far_end;
 }
 
 // Runs `crime` on a 64 KiB stack that has a neighbour below, and says what came of both.

@@ -59,7 +59,7 @@ TEST(MillionStacks, AreMadeTouchedTrimmedAndFreed) {
   const std::size_t count = stacks_here(pool.guards());
   ASSERT_GT(count, 1000U);
   std::vector<stack_slot*> slots(count);
-  const process_memory before = process_memory_now();
+  [[maybe_unused]] const process_memory before = process_memory_now();
   std::printf("%zu stacks of 256 KiB, guards by %s\n", count,
               pool.guards() == guard_method::light ? "MADV_GUARD_INSTALL" : "PROT_NONE");
 
@@ -77,10 +77,12 @@ TEST(MillionStacks, AreMadeTouchedTrimmedAndFreed) {
     slot->high()[-5000] = 1;
   }
   print("touched two pages", watch.lap_ns(count));
-  const process_memory touched = process_memory_now();
+  [[maybe_unused]] const process_memory touched = process_memory_now();
+#if WEFT_MEMORY_IS_OURS
   if (pool.guards() == guard_method::light) {
     EXPECT_LE(touched.mappings - before.mappings, 10U);
   }
+#endif
 
   for (std::size_t i = 0; i < count; i += 1 + count / 1000) {
     ASSERT_TRUE(system_memory::guard_holds(slots[i]->low - 1)) << "stack " << i;
@@ -107,15 +109,17 @@ TEST(MillionStacks, AreMadeTouchedTrimmedAndFreed) {
   pool.release_unused();
   print("freed", watch.lap_ns(count));
   EXPECT_EQ(pool.stats().reserved_bytes, 0U);
+#if WEFT_MEMORY_IS_OURS
   const process_memory after = process_memory_now();
   EXPECT_LE(after.mappings, before.mappings + 2);
-#if WEFT_MEMORY_IS_OURS
   EXPECT_LT(after.resident_bytes, before.resident_bytes + (std::size_t{32} << 20U));
 #endif
 }
 
-// The mapping limit, met for real: where guards split mappings, there comes an error that names the limit, and
-// what was made stays usable. (RELIABILITY: 40,000 stacks under the usual limit of 65,530.)
+// The mapping limit, met for real: where guards split mappings, there comes an error that names the limit; what
+// was made stays usable, and the rest of the process can still map memory. ThreadSanitizer itself does not live
+// that close to the limit.
+#if WEFT_MEMORY_IS_OURS
 struct split_memory : system_memory {
   static result<void> guard_light(void*, std::size_t) noexcept {
     return std::make_error_code(std::errc::invalid_argument);  // as before Linux 6.13
@@ -131,21 +135,33 @@ TEST(MillionStacks, TheMappingLimitIsAnErrorThatCanBeLivedWith) {
     std::printf("vm.max_map_count=%zu is too high to be met in a test\n", limit);
     return;
   }
-  basic_stack_pool<split_platform> pool;
-  EXPECT_EQ(pool.guards(), guard_method::protection);
-  std::vector<stack_slot*> slots;
-  result<stack_slot*> last = pool.take(*stack_class::holding(8 << 10));
-  while (last && slots.size() < limit) {
-    slots.push_back(*last);
-    last = pool.take(*stack_class::holding(8 << 10));
+  {
+    basic_stack_pool<split_platform> pool;
+    EXPECT_EQ(pool.guards(), guard_method::protection);
+    std::vector<stack_slot*> slots;
+    result<stack_slot*> last = pool.take(*stack_class::holding(8 << 10));
+    while (last && slots.size() < limit) {
+      slots.push_back(*last);
+      last = pool.take(*stack_class::holding(8 << 10));
+    }
+    ASSERT_FALSE(last) << "the limit was never met";
+    EXPECT_EQ(last.error(), errc::mapping_limit);
+    std::printf("%zu guarded stacks under vm.max_map_count=%zu\n", slots.size(), limit);
+    EXPECT_GT(slots.size(), limit / 3);
+    slots.back()->low[0] = 1;
+    std::vector<void*> elsewhere;
+    for (int i = 0; i < 1000; ++i) {
+      const result<void*> mapped = system_memory::reserve(system_memory::page_size());
+      ASSERT_TRUE(mapped.has_value()) << "nothing was left to the rest of the process";
+      EXPECT_TRUE(system_memory::guard_by_protection(*mapped, system_memory::page_size()).has_value());
+      elsewhere.push_back(*mapped);
+    }
+    for (void* mapped : elsewhere) system_memory::release(mapped, system_memory::page_size());
+    for (stack_slot* slot : slots) pool.give(*slot);
   }
-  ASSERT_FALSE(last) << "the limit was never met";
-  EXPECT_EQ(last.error(), errc::mapping_limit);
-  std::printf("%zu guarded stacks under vm.max_map_count=%zu\n", slots.size(), limit);
-  EXPECT_GT(slots.size(), limit / 3);
-  slots.back()->low[0] = 1;
-  for (stack_slot* slot : slots) pool.give(*slot);
+  EXPECT_EQ(split_guards.load(), 0U) << "guards that are gone are not counted";
 }
+#endif
 
 }  // namespace
 }  // namespace weft::impl

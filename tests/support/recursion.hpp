@@ -15,10 +15,11 @@ inline volatile int recursion_end = INT_MAX;
 /// Recurses with frames of a good `Bytes` bytes each. Not to be cloned: its name is to be seen in backtraces.
 template <unsigned Bytes = 512>
 WEFT_SWITCHES int recurse(int depth) {
-  volatile char frame[Bytes] = {};
-  frame[static_cast<unsigned>(depth) % Bytes] = 1;
-  if (depth == recursion_end) return frame[0];
-  return recurse<Bytes>(depth + 1) + frame[0];
+  volatile char frame[Bytes];
+  volatile char& somewhere = frame[static_cast<unsigned>(depth) % Bytes];
+  somewhere = 1;
+  if (depth == recursion_end) return somewhere;
+  return recurse<Bytes>(depth + 1) + somewhere;
 }
 
 }  // namespace weft::testing
