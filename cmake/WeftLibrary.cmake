@@ -80,6 +80,8 @@ function(weft_add_library name)
   target_link_libraries(${name} PUBLIC Threads::Threads weft_user_flags PRIVATE $<BUILD_INTERFACE:weft_private_flags>
                                                                                $<BUILD_INTERFACE:weft_internal_view>)
   target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
+  # A fault handler must not be unloaded: whatever shared object weft ends up in stays for the process's life.
+  target_link_options(${name} PUBLIC LINKER:-z,nodelete)
   if(WEFT_USES_BOOST_SWITCH)
     target_link_libraries(${name} PRIVATE Boost::context)
   endif()

@@ -111,8 +111,8 @@ endfunction()
 
 # weft_add_cure(name source [PLANTS fault...] [WITHOUT option...]): a fault that hurt others, and its cure.
 #
-# The test must pass in an executable, in a shared library and under link-time optimisation; and with the cure
-# taken out (each of PLANTS, or a compile option of WITHOUT) it must fail in each of the three.
+# The test must pass in an executable, in a shared library (linked, and loaded at run time) and under link-time
+# optimisation; and with the cure taken out (each of PLANTS, or a compile option of WITHOUT) it must fail.
 function(weft_add_cure name source)
   cmake_parse_arguments(arg "" "" "PLANTS;WITHOUT" ${ARGN})
   set(forms exe so lto)
@@ -122,6 +122,12 @@ function(weft_add_cure name source)
     set(arg_PLANTS "")
     set(arg_WITHOUT "")
   endif()
+  if(NOT TARGET cure_dlopen)
+    add_executable(cure_dlopen "${PROJECT_SOURCE_DIR}/tests/cures/dlopen_main.cpp")
+    target_link_libraries(cure_dlopen PRIVATE weft_private_flags ${CMAKE_DL_LIBS})
+  endif()
+  add_test(NAME cure.${name}.dlopen COMMAND cure_dlopen $<TARGET_FILE:cure_${name}_so_body>)
+  weft_test_defaults(cure.${name}.dlopen)
   foreach(form IN LISTS forms)
     set(program cure_${name}_${form})
     weft_add_cure_program(${program} "${source}" ${form} "")

@@ -66,6 +66,5 @@ struct slab {
   }
 };
 static_assert(sizeof(slab) % alignof(stack_slot) == 0);
-static_assert(guard_bytes % 4096 == 0 && stack_class::smallest % 4096 == 0);
 
 }  // namespace weft::impl

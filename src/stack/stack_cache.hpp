@@ -27,7 +27,8 @@ class basic_stack_cache {
   ~basic_stack_cache() { flush(); }
 
   /// Takes a guarded stack: from here, or by a batch from the pool (whose errors it passes on).
-  [[nodiscard]] result<stack_slot*> take(stack_class size_class) noexcept {
+  [[nodiscard]] result<stack_slot*> take(stack_class asked) noexcept {
+    const stack_class size_class = basic_stack_pool<Platform>::fitting(asked);
     slot_chain& mine = chains_[size_class.index()];
     if (mine.empty()) {
       // A large stack is rare, and warm memory of one is dear: no batches of those.
@@ -49,8 +50,8 @@ class basic_stack_cache {
     for (slot_chain& mine : chains_) keep_newest(mine, 0);
   }
 
-  [[nodiscard]] std::size_t size(stack_class size_class) const noexcept {
-    return chains_[size_class.index()].size();
+  [[nodiscard]] std::size_t size(stack_class asked) const noexcept {
+    return chains_[basic_stack_pool<Platform>::fitting(asked).index()].size();
   }
 
  private:

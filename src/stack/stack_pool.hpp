@@ -67,6 +67,13 @@ class basic_stack_pool {
     }
   }
 
+  /// The class that stacks of the class asked for really come from: one of at least a page, where pages are
+  /// larger than the smallest stacks (16 and 64 KiB on some aarch64 systems).
+  [[nodiscard]] static stack_class fitting(stack_class asked) noexcept {
+    const auto whole_page = stack_class::holding(std::max(memory::page_size(), stack_class::smallest));
+    return std::max(asked, whole_page.value_or(asked));
+  }
+
   /// Takes a guarded stack.
   ///
   /// Returns: the stack; errc::out_of_stacks without address space, errc::mapping_limit without a guard.
@@ -80,7 +87,7 @@ class basic_stack_pool {
   [[nodiscard]] result<void> take_batch(stack_class size_class, std::size_t wanted,
                                         slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
     for (std::size_t n = 0; n < wanted; ++n) {
-      result<stack_slot*> slot = take_one(size_class);
+      result<stack_slot*> slot = take_one(fitting(size_class));
       if (slot && !(*slot)->guard) slot = guarded_or_back(**slot);  // P2
       if (!slot) {
         if (n == 0) return slot.error();

@@ -51,6 +51,38 @@ TEST(StackPool, GuardsEveryStackAlsoBeyondOneSlab) {
   EXPECT_EQ(pool.stats().warm, 500U);
 }
 
+// A system with pages as large as the guard (64 KiB on aarch64, where some distributions have such): nothing may
+// assume 4 KiB.
+struct large_page_memory : system_memory {
+  static constexpr std::size_t page = guard_bytes;
+  static std::size_t page_size() noexcept { return page; }
+  static result<void*> reserve(std::size_t bytes) noexcept {
+    EXPECT_EQ(bytes % page, 0U);
+    return system_memory::reserve(bytes);
+  }
+  static result<void> discard(void* at, std::size_t bytes) noexcept {
+    EXPECT_EQ(bytes % page, 0U);
+    return system_memory::discard(at, bytes);
+  }
+};
+struct large_page_platform : real_platform {
+  using memory = large_page_memory;
+};
+
+TEST(StackPool, StacksAreWholePagesWhereverPagesAreLarge) {
+  using large_pool = basic_stack_pool<large_page_platform>;
+  large_pool pool({.warm_limit = 0});
+  EXPECT_EQ(large_pool::fitting(*stack_class::holding(8 << 10)).bytes(), large_page_memory::page);
+  EXPECT_EQ(large_pool::fitting(stack_class()), stack_class());
+  stack_slot* const tiny = *pool.take(*stack_class::holding(8 << 10));
+  EXPECT_EQ(tiny->size(), large_page_memory::page);
+  const stack_location where = find_stack(tiny->low);
+  const auto header = static_cast<std::size_t>(where.in->first_guard - reinterpret_cast<char*>(where.in));
+  EXPECT_EQ(header % large_page_memory::page, 0U);
+  tiny->high()[-1] = 1;
+  pool.give(*tiny);
+}
+
 TEST(StackPool, GivesTheNewestBackFirst) {
   stack_pool pool;
   stack_slot* const a = *pool.take(stack_class());
