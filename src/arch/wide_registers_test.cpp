@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks the processor before it calls what was compiled for wider instruction sets (wide_registers_test_body.cpp).
+// Asks the processor before it calls what was compiled for wider instruction sets (wide_registers_body_test.cpp).
 
 #include <cstdio>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace weft::impl {
 
-bool wide_registers_are_kept();  // wide_registers_test_body.cpp
+bool wide_registers_are_kept();  // wide_registers_body_test.cpp
 
 namespace {
 
