@@ -13,7 +13,7 @@ usage: ./do COMMAND
   run                      build weft and take the tour: what it does, live, with figures
   test                     build the release and run all its tests (a few minutes)
   test PRESET...           the same for other builds: asan tsan aarch64 lto shared model boost clang ...
-  test --full              everything: all builds, lint, long runs (about an hour)
+  test --full              everything: all builds, with long runs of the randomised tests, and lint
   bench [LETTERS] [...]    measure weft beside its peers; ./do bench --help tells more
   lint                     format, clang-tidy, layers, headers, docs, thread-local access, ELF notes
   fmt                      format the code
@@ -67,12 +67,11 @@ packages_for() {
 configure_and_build() {
   local preset=$1
   say "building ($preset)"
-  cmake --preset "$preset" >"/tmp/weft-configure.$$" 2>&1 || {
-    cat "/tmp/weft-configure.$$"
-    rm -f "/tmp/weft-configure.$$"
+  local output
+  output=$(cmake --preset "$preset" 2>&1) || {
+    printf '%s\n' "$output"
     fail "cmake could not configure the $preset build"
   }
-  rm -f "/tmp/weft-configure.$$"
   cmake --build --preset "$preset"
 }
 
@@ -119,6 +118,7 @@ do_test() {
 
 do_test_full() {
   local preset
+  export WEFT_TEST_LONG=1 # randomised tests repeat themselves many times
   for preset in $(test_presets); do
     [[ $preset == coverage ]] || test_preset "$preset"
   done

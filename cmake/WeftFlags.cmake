@@ -19,6 +19,11 @@ if(WEFT_WARNINGS_ARE_ERRORS)
   target_compile_options(weft_private_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
+# Files are named in messages as they lie in the repository, wherever that was when they were compiled.
+target_compile_options(
+  weft_private_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
+)
+
 # Branch targets are marked; a shadow stack is not claimed, since the switch does not keep one.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
   target_compile_options(weft_private_flags INTERFACE -fcf-protection=branch)

@@ -31,6 +31,7 @@ set(WEFT_SOURCES
     src/sys/fault_handler.cpp
     src/sys/memory.cpp
     src/sys/process_memory.cpp
+    src/sys/symbol.cpp
     src/sys/thread.cpp
     # stack
     src/stack/manual_fiber.cpp

@@ -8,6 +8,7 @@
 #include "tour.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace tour {
@@ -17,7 +18,8 @@ namespace impl = weft::impl;
 
 // As many as asked for, or as fit into three quarters of what the machine has free (two pages and their tables).
 std::size_t affordable(std::size_t wanted) {
-  const std::size_t possible = impl::available_memory_bytes().value_or(0) / 4 * 3 / (9 << 10);
+  const std::optional<std::size_t> available = impl::available_memory_bytes();
+  const std::size_t possible = available ? *available / 4 * 3 / (9 << 10) : wanted;
   if (possible >= wanted) return wanted;
   std::printf("   (memory is short here: %zu stacks instead of %zu)\n", possible, wanted);
   return possible;

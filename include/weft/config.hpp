@@ -13,6 +13,3 @@
 
 /// A hint that the branch is almost always taken.
 #define WEFT_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
-
-/// A hint that the branch is almost never taken.
-#define WEFT_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)

@@ -123,24 +123,34 @@ class [[nodiscard]] result {
 
   /// `f(value)`, which must be a result itself, or the error unchanged.
   template <class F>
+  auto and_then(F&& f) & {
+    return chain(*this, std::forward<F>(f));
+  }
+  /// `f(value)`, which must be a result itself, or the error unchanged.
+  template <class F>
+  auto and_then(F&& f) const& {
+    return chain(*this, std::forward<F>(f));
+  }
+  /// `f(value)` with the value to be moved from, which must be a result itself, or the error unchanged.
+  template <class F>
   auto and_then(F&& f) && {
-    using next = std::remove_cvref_t<std::invoke_result_t<F, T&&>>;
-    static_assert(detail::is_result<next>,
-                  "and_then needs a function that returns a weft::result; transform wraps");
-    return has_value() ? std::invoke(std::forward<F>(f), std::move(**this)) : next(error());
+    return chain(std::move(*this), std::forward<F>(f));
   }
 
   /// A result that holds `f(value)`, or the error unchanged.
   template <class F>
+  auto transform(F&& f) & {
+    return wrap(*this, std::forward<F>(f));
+  }
+  /// A result that holds `f(value)`, or the error unchanged.
+  template <class F>
+  auto transform(F&& f) const& {
+    return wrap(*this, std::forward<F>(f));
+  }
+  /// A result that holds `f(value)` with the value to be moved from, or the error unchanged.
+  template <class F>
   auto transform(F&& f) && {
-    using next = std::remove_cv_t<std::invoke_result_t<F, T&&>>;
-    if (!has_value()) return result<next>(error());
-    if constexpr (std::is_void_v<next>) {
-      std::invoke(std::forward<F>(f), std::move(**this));
-      return result<next>();
-    } else {
-      return result<next>(std::invoke(std::forward<F>(f), std::move(**this)));
-    }
+    return wrap(std::move(*this), std::forward<F>(f));
   }
 
   /// Two results are equal if they hold equal values, or the same error.
@@ -154,6 +164,26 @@ class [[nodiscard]] result {
   static auto& checked(Self& self) noexcept {
     WEFT_CHECK(self.has_value(), "the value of a weft::result that holds an error was used");
     return *std::get_if<0>(&self.state_);
+  }
+
+  template <class Self, class F>
+  static auto chain(Self&& self, F&& f) {
+    using next = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Self>(self))>>;
+    static_assert(detail::is_result<next>,
+                  "and_then needs a function that returns a weft::result; transform wraps");
+    return self.has_value() ? std::invoke(std::forward<F>(f), *std::forward<Self>(self)) : next(self.error());
+  }
+
+  template <class Self, class F>
+  static auto wrap(Self&& self, F&& f) {
+    using next = std::remove_cv_t<std::invoke_result_t<F, decltype(*std::forward<Self>(self))>>;
+    if (!self.has_value()) return result<next>(self.error());
+    if constexpr (std::is_void_v<next>) {
+      std::invoke(std::forward<F>(f), *std::forward<Self>(self));
+      return result<next>();
+    } else {
+      return result<next>(std::invoke(std::forward<F>(f), *std::forward<Self>(self)));
+    }
   }
 
   template <class Self>

@@ -22,8 +22,9 @@ namespace weft::impl {
 
 struct context {
   machine_context machine;
-  exception_state exceptions;  // E1: zero while running
-  fp_control fp;               // used only where the carrier asks for it
+  exception_state exceptions;       // E1: zero while running
+  fp_control fp;                    // used only where the carrier asks for it
+  const void* stack_low = nullptr;  // the lowest byte of the stack; null for a thread's own
   [[no_unique_address]] sanitizer_state sanitizers;
 
   /// Whether the context is parked, and so may be switched to. Exact in debug builds, where arriving clears
@@ -38,6 +39,7 @@ inline void make_context(context& made, void* low, std::size_t size, void (*entr
   void* const top = static_cast<char*>(low) + size;
   WEFT_CHECK(reinterpret_cast<std::uintptr_t>(top) % 16 == 0, "a stack must end at a multiple of 16 bytes");
   describe_context(made.sanitizers, low, size);
+  made.stack_low = low;
   made.exceptions = {};
   made.fp = fp_control::read();
   prepare(made.machine, top, entry, argument);

@@ -11,35 +11,9 @@
 #pragma once
 
 #include "arch/attributes.hpp"
-
-#include <cstddef>
+#include "arch/machine_native.hpp"
 
 namespace weft::impl {
-
-/// Where a parked context keeps its registers. Written by the switch away from it, read by the switch back.
-struct machine_context {
-  void* stack_pointer = nullptr;
-  void* frame_pointer = nullptr;
-  void* go_on_at = nullptr;
-
-  [[nodiscard]] bool empty() const noexcept { return go_on_at == nullptr; }
-};
-static_assert(offsetof(machine_context, stack_pointer) == 0);
-static_assert(offsetof(machine_context, frame_pointer) == 8);
-static_assert(offsetof(machine_context, go_on_at) == 16);
-
-/// Whether change_stack() itself keeps the floating-point control words.
-inline constexpr bool switch_keeps_fp_control = false;
-
-extern "C" void weft_fiber_base();  // arch/fiber_base_aarch64.S
-
-/// Makes a context that calls entry(argument) on the stack that ends at `top` (16-byte aligned).
-inline void prepare(machine_context& context, void* top, void (*entry)(void*), void* argument) noexcept {
-  void** const base = static_cast<void**>(top) - 2;  // what weft_fiber_base expects to find
-  base[0] = reinterpret_cast<void*>(entry);
-  base[1] = argument;
-  context = {base, nullptr, reinterpret_cast<void*>(&weft_fiber_base)};
-}
 
 #if defined(__ARM_FEATURE_SVE)
 #define WEFT_SVE_CLOBBERS \

@@ -13,33 +13,14 @@
 #pragma once
 
 #include "arch/attributes.hpp"
+#include "base/sanitizers.hpp"
 
 #include <cstddef>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_ADDRESS_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define WEFT_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define WEFT_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef WEFT_ADDRESS_SANITIZER
-#define WEFT_ADDRESS_SANITIZER 0
-#endif
-#ifndef WEFT_THREAD_SANITIZER
-#define WEFT_THREAD_SANITIZER 0
-#endif
 
 #if WEFT_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if WEFT_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
@@ -76,20 +57,18 @@ inline void describe_context([[maybe_unused]] sanitizer_state& state, [[maybe_un
                              [[maybe_unused]] std::size_t size) noexcept {
 #if WEFT_ADDRESS_SANITIZER
   state = {nullptr, low, size};
-  __asan_unpoison_memory_region(low, size);  // an earlier user may have been abandoned in mid-call
+  __lsan_register_root_region(low, size);  // a parked context may hold the only pointer to something
 #endif
 #if WEFT_THREAD_SANITIZER
   state.fiber = __tsan_create_fiber(0);
 #endif
 }
 
-/// Forgets a context that is not running and will not run again.
-inline void forget_context([[maybe_unused]] sanitizer_state& state) noexcept {
-#if WEFT_THREAD_SANITIZER
-  if (state.fiber != nullptr) __tsan_destroy_fiber(state.fiber);
-  state.fiber = nullptr;
-#endif
-}
+/// Forgets the calling thread's own stack again.
+void forget_thread(sanitizer_state& state) noexcept;
+
+/// Forgets a context that is not running and will not run again: finished, or abandoned in mid-call.
+void forget_context(sanitizer_state& state) noexcept;
 
 template <switch_edge Edge>
 WEFT_ALWAYS_INLINE void leaving([[maybe_unused]] sanitizer_state& from,
@@ -114,7 +93,9 @@ WEFT_ALWAYS_INLINE void leaving_for_good([[maybe_unused]] sanitizer_state& to) n
 
 WEFT_ALWAYS_INLINE void arrived([[maybe_unused]] sanitizer_state& self) noexcept {
 #if WEFT_ADDRESS_SANITIZER
-  __sanitizer_finish_switch_fiber(self.fake_stack, nullptr, nullptr);
+  void* const fake_stack = self.fake_stack;
+  self.fake_stack = nullptr;  // set only while parked: what is left there belongs to an abandoned context
+  __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
 }
 
@@ -137,15 +118,6 @@ WEFT_ALWAYS_INLINE void arrived_first() noexcept {
 inline void unregister_stack([[maybe_unused]] unsigned id) noexcept {
 #if WEFT_VALGRIND
   VALGRIND_STACK_DEREGISTER(id);
-#endif
-}
-
-/// Whether the program runs under valgrind now.
-[[nodiscard]] inline bool under_valgrind() noexcept {
-#if WEFT_VALGRIND
-  return RUNNING_ON_VALGRIND != 0;
-#else
-  return false;
 #endif
 }
 

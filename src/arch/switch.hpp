@@ -27,6 +27,7 @@ template <switch_edge Edge>
 WEFT_ALWAYS_INLINE void switch_context(carrier& on, context& from, context& to) noexcept {
   WEFT_ASSERT(to.parked(), "C1: switching to a context that is not parked");
   exchange_thread_state(on, from, to);
+  on.current = &to;
   leaving<Edge>(from.sanitizers, to.sanitizers);
   change_stack(from.machine, to.machine);
   arrived(from.sanitizers);
@@ -40,6 +41,7 @@ template <switch_edge Edge>
 [[noreturn]] WEFT_ALWAYS_INLINE void switch_for_good(carrier& on, context& from, context& to) noexcept {
   WEFT_ASSERT(to.parked(), "C1: switching to a context that is not parked");
   exchange_thread_state(on, from, to);
+  on.current = &to;
   leaving_for_good<Edge>(to.sanitizers);
   change_stack(from.machine, to.machine);
   __builtin_trap();  // nobody may resume it

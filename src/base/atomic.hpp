@@ -7,6 +7,8 @@
 // model checker and the simulation put their own in its place and run the very same code.
 #pragma once
 
+#include "base/sanitizers.hpp"
+
 #include <atomic>
 #include <concepts>
 
@@ -19,7 +21,7 @@ struct std_atomics {
 
   /// A full fence; the only one weft uses, because ThreadSanitizer follows accesses but not fences.
   static void full_fence() noexcept {
-#if defined(__SANITIZE_THREAD__)
+#if WEFT_THREAD_SANITIZER
     static std::atomic<int> turnstile{0};
     turnstile.fetch_add(0, std::memory_order_seq_cst);  // a read-modify-write that the sanitizer understands
 #else

@@ -12,10 +12,11 @@ namespace impl {
 namespace {
 
 void to_standard_error(std::string_view line) noexcept {
-  while (!line.empty()) {
+  // A write may be interrupted, short, or refused for a moment by a pipe that does not block. Last words are
+  // worth some patience, but a broken stderr is no reason to hang.
+  for (int tries = 0; tries < 1000 && !line.empty(); ++tries) {
     const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
-    if (n <= 0) return;  // nobody to tell: an interrupted or broken stderr is no reason to fail otherwise
-    line.remove_prefix(static_cast<std::size_t>(n));
+    if (n > 0) line.remove_prefix(static_cast<std::size_t>(n));
   }
 }
 

@@ -2,10 +2,13 @@
 
 #include "base/report.hpp"
 
+#include "support/child.hpp"
+
 #include <weft/detail/assert.hpp>
 
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/time.h>
 
 namespace weft::impl {
 namespace {
@@ -40,6 +43,25 @@ TEST_F(ReportTest, ANoticeIsGivenOnce) {
   EXPECT_TRUE(notice.say(text_line() << "first"));
   EXPECT_FALSE(notice.say(text_line() << "second"));
   EXPECT_EQ(heard, "weft: first\n");
+}
+
+// Last words survive a signal that interrupts the write of them: here a pipe that is full for a while.
+TEST(Report, SurvivesInterruptedWrites) {
+  const weft::testing::child_outcome outcome = weft::testing::run_in_child([] {
+    struct sigaction interrupt {};
+    interrupt.sa_handler = [](int) {};  // without SA_RESTART
+    ::sigaction(SIGALRM, &interrupt, nullptr);
+    const itimerval often{{0, 200}, {0, 200}};
+    ::setitimer(ITIMER_REAL, &often, nullptr);
+    for (int i = 0; i < 3000; ++i)
+      report(text_line() << "line " << i << " of 3000, and some more words to fill the pipe");
+  });
+  EXPECT_TRUE(outcome.exited_with(0));
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_TRUE(outcome.mentioned("weft: line " + std::to_string(i) +
+                                  " of 3000, and some more words to fill the pipe\n"))
+        << i;
+  }
 }
 
 TEST(ReportDeathTest, AFailedCheckNamesConditionPlaceAndSubject) {

@@ -71,6 +71,12 @@ TEST(Result, FallsBackAndChains) {
   EXPECT_EQ(parse("x").transform([](int n) { return n; }).error(), std::errc::invalid_argument);
   EXPECT_EQ(*parse("20").and_then([](int n) -> result<int> { return n * 2; }), 40);
   EXPECT_EQ(parse("20").and_then([](int) -> result<int> { return errc::closed; }).error(), errc::closed);
+  result<int> kept = 5;
+  const result<int>& constant = kept;
+  EXPECT_EQ(*kept.transform([](int& n) { return n + 1; }), 6);
+  EXPECT_EQ(*constant.transform([](const int& n) { return n + 2; }), 7);
+  EXPECT_EQ(*kept.and_then([](int& n) -> result<int> { return n + 3; }), 8);
+  EXPECT_EQ(*constant.and_then([](const int& n) -> result<int> { return n + 4; }), 9);
   int seen = 0;
   EXPECT_TRUE(parse("4").transform([&](int n) { seen = n; }).has_value());
   EXPECT_EQ(seen, 4);

@@ -81,10 +81,15 @@ template <memory_provider Memory>
     // Memory locked by mlockall() refuses light guards on some kernels: protect this one instead.
   }
   const std::size_t others = split_guards.fetch_add(1, std::memory_order_relaxed);
-  if (others < split_limit && Memory::guard_by_protection(at, guard_bytes)) return guard_method::protection;
+  std::error_code refused = errc::mapping_limit;
+  if (others < split_limit) {
+    const result<void> done = Memory::guard_by_protection(at, guard_bytes);
+    if (done) return guard_method::protection;
+    if (done.error() != std::errc::not_enough_memory) refused = done.error();  // not the limit on mappings
+  }
   split_guards.fetch_sub(1, std::memory_order_relaxed);
-  announce_mapping_limit(others, Memory::mapping_limit());
-  return errc::mapping_limit;
+  if (refused == errc::mapping_limit) announce_mapping_limit(others, Memory::mapping_limit());
+  return refused;
 }
 
 }  // namespace weft::impl

@@ -13,6 +13,7 @@ manual_fiber::manual_fiber(stack_pool& pool, stack_class size_class, const stack
 }
 
 manual_fiber::~manual_fiber() {
+  WEFT_CHECK(!running_, "M1: a fiber is not destroyed while it runs");
   forget_context(context_);
   pool_.give(slot_);
 }
@@ -21,7 +22,9 @@ bool manual_fiber::resume() noexcept {
   WEFT_CHECK(!finished_, "M1: a finished fiber was resumed");
   carrier* const here = current_carrier();
   WEFT_CHECK(here != nullptr, "a fiber is resumed on a thread that carries fibers");
+  running_ = true;
   switch_context<switch_edge::ordered>(*here, here->native, context_);
+  running_ = false;
   return finished_;
 }
 

@@ -53,6 +53,7 @@ class manual_fiber {
   const stack_owner owner_;
   function body_;
   context context_;
+  bool running_ = false;
   bool finished_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "stack/overflow.hpp"
 
+#include "arch/carrier.hpp"
 #include "arch/fault.hpp"
 #include "base/report.hpp"
 #include "stack/registry.hpp"
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <pthread.h>
 #include <sys/auxv.h>
 
 namespace weft::impl {
@@ -20,6 +22,12 @@ namespace {
 
 // relaxed: a pointer to code has no state of its own that would need to be visible with it.
 std::atomic<overflow_policy> current_policy{nullptr};
+
+// What a signal may need beside what the kernel counts as its frame.
+constexpr std::size_t signal_frame_slack = 1024;
+
+// How far below the stack pointer a function may write without moving it, and some.
+constexpr std::ptrdiff_t red_zone = 512;
 
 void name_owner(text_line& line, const stack_owner* owner) noexcept {
   if (owner == nullptr) {
@@ -30,7 +38,7 @@ void name_owner(text_line& line, const stack_owner* owner) noexcept {
   if (owner->name != nullptr) line << " '" << owner->name << "'";
 }
 
-void report_overflow(const overflow_event& event) noexcept {
+void report_overflow(const overflow_event& event, const char* what) noexcept {
   text_line line;
   line << "stack overflow in ";
   name_owner(line, event.owner);
@@ -39,55 +47,83 @@ void report_overflow(const overflow_event& event) noexcept {
   if (event.owner != nullptr && event.owner->site.file != nullptr) {
     line << ", spawned at " << event.owner->site.file << ":" << event.owner->site.line;
   }
-  const auto below = static_cast<std::uint64_t>(event.stack->low - static_cast<const char*>(event.fault));
-  line << "): touched " << below
-       << " bytes below its end; give it a larger stack, or look for endless recursion";
+  line << "): " << what << "; give it a larger stack, or look for endless recursion";
   report(line);
   report_backtrace(interrupted_by_signal(event.signal_context).instruction);
 }
 
-// The guard was hit, but by code that runs on another stack: a stray pointer or a buffer overrun upwards.
-void report_stray_access(const stack_location& guard, const void* stack_pointer) noexcept {
+// The stack that the faulting thread runs on now, as its carrier knows it; empty on a thread's own stack, and on
+// threads that carry no fibers. Not by the stack pointer, which may have left the stack by a long way.
+stack_location running_stack() noexcept {
+  const carrier* const here = current_carrier();
+  return here == nullptr ? stack_location() : process_slabs.find(here->current->stack_low);
+}
+
+// A guard was hit by code that has not come to the end of its own stack. Whose guard it is cannot be said: that
+// fiber may be running elsewhere, and its name may be gone.
+void report_stray_access(const stack_location& runner) noexcept {
   text_line line;
-  line << "the guard below the stack of ";
-  name_owner(line, guard.slot->owner.load(std::memory_order_relaxed));
-  line << " was touched by code running on ";
-  if (const stack_location runner = find_stack(stack_pointer)) {
+  line << "a stack's guard was touched by code running on ";
+  if (runner) {
     line << "the stack of ";
     name_owner(line, runner.slot->owner.load(std::memory_order_relaxed));
   } else {
     line << "a stack that is not weft's";
   }
-  line << ": a stray pointer or a buffer overrun, not an overflow";
+  line << ", which has not come to its end: a stray pointer or a buffer overrun";
   report(line);
 }
 
-// Whether the code that touched the guard runs on the stack above it, and has so come to its end.
-bool runs_on(const stack_location& where, const interrupted_code& code) noexcept {
-  if (code.stack_pointer == nullptr) return true;  // unknown on this processor: believe the address
-  const auto* const guard = where.in->guard_of(where.index);
-  const auto* const stack_pointer = static_cast<const char*>(code.stack_pointer);
-  if (stack_pointer >= guard && stack_pointer <= where.slot->high()) return true;
-  // A large frame may move the stack pointer over the guard before it touches it; its caller's frame tells.
-  return stack_pointer >= guard - probe_above_stack_pointer && stack_pointer < guard &&
-         where.slot->holds(code.frame_pointer);
+[[noreturn]] void overflowed(const stack_slot& slot, const siginfo_t& info, void* signal_context,
+                             const char* what) noexcept {
+  // relaxed: written by the very thread that faulted.
+  const overflow_event event{&slot, slot.owner.load(std::memory_order_relaxed), info.si_addr, signal_context};
+  report_overflow(event, what);
+  if (overflow_policy policy = current_policy.load(std::memory_order_relaxed)) policy(event);
+  std::abort();
+}
+
+// Whether the interrupted code was a signal handler on this thread's alternate stack, as we are.
+bool on_alternate_stack(const char* stack_pointer) noexcept {
+  stack_t alternate{};
+  ::sigaltstack(nullptr, &alternate);
+  const auto* const low = static_cast<const char*>(alternate.ss_sp);
+  return stack_pointer >= low && stack_pointer < low + alternate.ss_size;
+}
+
+// Whether code that runs on the stack has left it at its lower end, by no more than a frame may be large.
+bool left_at_lower_end(const stack_slot& slot, const char* stack_pointer) noexcept {
+  return stack_pointer < slot.low && stack_pointer >= slot.low - 2 * stack_class::largest &&
+         !on_alternate_stack(stack_pointer);
 }
 
 // Takes the fault if it is an overflow; otherwise lets the handler before it have it.
+//
+// The running stack is left at its lower end, and then whatever is touched is its overflow, be it its own guard
+// or, by a large frame that was not probed, memory far below. A guard touched while the stack pointer is still
+// well on the stack is nobody's overflow.
 fault_verdict on_fault(const siginfo_t& info, void* signal_context) noexcept {
-  const stack_location hit = find_stack(info.si_addr);
-  if (!hit || hit.slot->holds(info.si_addr)) return fault_verdict::not_ours;
-  const interrupted_code code = interrupted_by_signal(signal_context);
-  if (!runs_on(hit, code)) {
-    report_stray_access(hit, code.stack_pointer);
+  const stack_location runner = running_stack();
+  const auto* const sp = static_cast<const char*>(interrupted_by_signal(signal_context).stack_pointer);
+  if (runner && info.si_code == SI_KERNEL && sp != nullptr) {
+    // A signal found no room for its frame, and the kernel gives no address.
+    const auto needed = static_cast<std::ptrdiff_t>(::getauxval(AT_MINSIGSTKSZ) + signal_frame_slack);
+    if (sp - runner.slot->low < needed && sp <= runner.slot->high()) {
+      overflowed(*runner.slot, info, signal_context, "a signal arrived and its frame did not fit");
+    }
     return fault_verdict::not_ours;
   }
-  // relaxed: written by the very thread that faulted.
-  const overflow_event event{hit.slot, hit.slot->owner.load(std::memory_order_relaxed), info.si_addr,
-                             signal_context};
-  report_overflow(event);
-  if (overflow_policy policy = current_policy.load(std::memory_order_relaxed)) policy(event);
-  std::abort();
+  const stack_location hit = process_slabs.find(info.si_addr);
+  const bool guard_hit = hit && !hit.slot->holds(info.si_addr);
+  const bool own_guard = guard_hit && runner && hit.slot == runner.slot;
+  // A push at the very end faults before the stack pointer has moved. Where it is not known, believe the address.
+  const bool at_end =
+      own_guard && (sp == nullptr || (sp >= runner.slot->low && sp - runner.slot->low < red_zone));
+  if (at_end || (runner && sp != nullptr && left_at_lower_end(*runner.slot, sp))) {
+    overflowed(*runner.slot, info, signal_context, "it left its stack at the lower end");
+  }
+  if (guard_hit) report_stray_access(runner);
+  return fault_verdict::not_ours;
 }
 
 }  // namespace
@@ -115,27 +151,28 @@ result<void> alternate_stack::install() noexcept {
   mine.ss_sp = static_cast<char*>(*memory) + page;
   mine.ss_size = usable;
   stack_t before{};
-  if (::sigaltstack(&mine, &before) != 0) {
-    system_memory::release(*memory, page + usable);
-    return std::make_error_code(std::errc::not_enough_memory);  // the one thing sigaltstack can refuse here
-  }
+  const bool installed = ::sigaltstack(&mine, &before) == 0;
+  WEFT_CHECK(installed, "an alternate stack is not installed from a signal handler that runs on one");
   memory_ = *memory;
   bytes_ = page + usable;
-  before_low_ = before.ss_sp;
-  before_bytes_ = before.ss_size;
-  before_flags_ = before.ss_flags;
+  thread_ = ::pthread_self();
+  before_ = before;
   return {};
 }
 
 void alternate_stack::remove() noexcept {
   if (memory_ == nullptr) return;
-  stack_t before{};
-  before.ss_sp = before_low_;
-  before.ss_size = before_bytes_;
-  before.ss_flags = before_low_ == nullptr ? SS_DISABLE : before_flags_;
-  const int outcome = ::sigaltstack(&before, nullptr);
-  WEFT_CHECK(outcome == 0,
-             "an alternate stack is removed by the thread that installed it, and not from a handler");
+  WEFT_CHECK(::pthread_equal(thread_, ::pthread_self()) != 0,
+             "an alternate stack is removed by the thread that installed it");
+  stack_t now{};
+  ::sigaltstack(nullptr, &now);
+  const auto* const base = static_cast<const char*>(memory_);
+  // Somebody may have put another one in its place since; then that stays.
+  if (now.ss_sp > base && now.ss_sp < base + bytes_) {
+    before_.ss_flags &= SS_DISABLE;  // what it was used for meanwhile is no flag to be set
+    const bool removed = ::sigaltstack(&before_, nullptr) == 0;
+    WEFT_CHECK(removed, "an alternate stack is not removed from a signal handler that runs on it");
+  }
   system_memory::release(memory_, bytes_);
   memory_ = nullptr;
 }

@@ -6,15 +6,18 @@
 // the address, prints who ran on it (name, id, where it was spawned), how large it is and a backtrace, and
 // calls the policy. Without one the process aborts. Every other fault goes to whoever handled it before.
 //
-// Thread safety: any thread. The handler is async-signal-safe except for the backtrace, whose machinery is
-//                loaded when the handler is installed.
+// Thread safety: any thread. The handler is async-signal-safe: it takes no lock and allocates nothing, and what
+//                the backtrace needs is loaded when the handler is installed.
 #pragma once
 
+#include "arch/carrier.hpp"
 #include "stack/stack_slot.hpp"
 
 #include <weft/result.hpp>
 
+#include <csignal>
 #include <cstddef>
+#include <pthread.h>
 
 namespace weft::impl {
 
@@ -26,14 +29,15 @@ struct overflow_event {
   void* signal_context;      // the handler's third argument
 };
 
-/// Runs in the fault handler, after the report. It may leave by switching stacks; where it returns, the
+/// Runs in the fault handler, after the report. It may leave by switching stacks, with SIGSEGV still blocked on
+/// the thread: unblock it first, or the next overflow there ends the process unnamed. Where it returns, the
 /// process aborts.
 using overflow_policy = void (*)(const overflow_event& event) noexcept;
 
 /// Sets the policy; nullptr means abort. Returns the one before.
 overflow_policy set_overflow_policy(overflow_policy policy) noexcept;
 
-/// Installs the fault handler, once per process; later calls do nothing.
+/// Installs the fault handler; once per process is enough, and more does no harm.
 ///
 /// Returns: why the system refused.
 [[nodiscard]] result<void> install_overflow_handler() noexcept;
@@ -58,9 +62,21 @@ class alternate_stack {
  private:
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
-  void* before_low_ = nullptr;
-  std::size_t before_bytes_ = 0;
-  int before_flags_ = 0;
+  pthread_t thread_{};
+  stack_t before_{};
+};
+
+/// The calling thread, fit to run fibers: a carrier, and a stack to handle their faults on. Aborts where there
+/// is no memory for that, or where fibers cannot run at all.
+class fiber_thread {
+ public:
+  fiber_thread() noexcept { WEFT_CHECK(faults_.install().has_value(), "no memory for an alternate stack"); }
+
+  [[nodiscard]] impl::carrier& carrier() noexcept { return carrier_; }
+
+ private:
+  attached_carrier carrier_;
+  alternate_stack faults_;
 };
 
 }  // namespace weft::impl

@@ -5,8 +5,11 @@
 #include "support/child.hpp"
 #include "support/fibers.hpp"
 #include "support/recursion.hpp"
+#include "support/unprobed.hpp"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <sys/mman.h>
 
 namespace weft::impl {
@@ -35,7 +38,7 @@ TEST(Overflow, NamesFiberStackAndSite) {
   EXPECT_TRUE(outcome.mentioned("weft: stack overflow in fiber 42 'reader' (stack 128 KiB, spawned at "))
       << outcome.said;
   EXPECT_TRUE(outcome.mentioned("overflow_test.cpp:")) << outcome.said;
-  EXPECT_TRUE(outcome.mentioned("bytes below its end")) << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("it left its stack at the lower end")) << outcome.said;
 }
 
 TEST(Overflow, ShowsTheCallsThatLedThere) {
@@ -145,9 +148,135 @@ TEST(Overflow, AStrayAccessToAGuardIsToldApart) {
   EXPECT_TRUE(outcome.died_of(SIGSEGV)) << outcome.status;
   EXPECT_FALSE(outcome.mentioned("stack overflow")) << outcome.said;
   EXPECT_TRUE(
-      outcome.mentioned("the guard below the stack of fiber 1 'innocent' was touched by code running on the "
-                        "stack of fiber 2 'culprit'"))
+      outcome.mentioned("a stack's guard was touched by code running on the stack of fiber 2 'culprit'"))
       << outcome.said;
+}
+
+// Frames that were not probed (code compiled without stack-clash protection) may land anywhere below; whatever they
+// hit, it is the fiber that runs which is named.
+TEST(Overflow, AnUnprobedFrameIsBlamedOnTheFiberThatRuns) {
+  const std::size_t stack = 64 << 10;
+  // Touched: the own guard from far below, the neighbour's guard, and the guard of the one below that.
+  for (const std::size_t touched : {stack + guard_bytes / 2, 2 * stack + guard_bytes + guard_bytes / 2,
+                                    3 * stack + 2 * guard_bytes + guard_bytes / 2}) {
+    const child_outcome outcome = run_in_child([&] {
+      stack_pool pool;
+      if (!install_overflow_handler()) std::_Exit(2);
+      testing::fiber_thread here;
+      const stack_class size = *stack_class::holding(stack);
+      manual_fiber lowest(pool, size, owner("lowest", 1), [](manual_fiber& self) { self.pause(); });
+      manual_fiber neighbour(pool, size, owner("neighbour", 2), [](manual_fiber& self) { self.pause(); });
+      manual_fiber culprit(pool, size, owner("culprit", 3), [&](manual_fiber& self) {
+        testing::touch_unprobed(self.stack().high() - touched, touched + 20'000);
+      });
+      lowest.resume();
+      neighbour.resume();
+      culprit.resume();
+    });
+    EXPECT_TRUE(outcome.died_of(SIGABRT)) << touched << " " << outcome.status;
+    EXPECT_TRUE(outcome.mentioned("stack overflow in fiber 3 'culprit'")) << touched << "\n" << outcome.said;
+  }
+}
+
+// A signal whose frame does not fit on what is left of a stack: the kernel gives no address.
+TEST(Overflow, ASignalFrameThatDoesNotFitIsNamed) {
+  const child_outcome outcome = run_in_child([] {
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    struct sigaction plain {};
+    plain.sa_handler = [](int) {};  // without SA_ONSTACK
+    ::sigaction(SIGUSR1, &plain, nullptr);
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, *stack_class::holding(16 << 10), owner("cramped", 4), [](manual_fiber& self) {
+      testing::raise_with_little_stack(self.stack().low + 400, SIGUSR1);
+    });
+    fiber.resume();
+    std::fprintf(stderr, "nobody noticed\n");
+  });
+  EXPECT_TRUE(outcome.died_of(SIGABRT)) << outcome.status << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("stack overflow in fiber 4 'cramped'")) << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("a signal arrived and its frame did not fit")) << outcome.said;
+}
+
+// The report must not wait for the loader's lock, which a thread inside dlopen() holds.
+TEST(Overflow, IsReportedWhileAnotherThreadHoldsTheLoadersLock) {
+  const child_outcome outcome = run_in_child([] {
+    ::alarm(60);  // a hang ends here, by another signal
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    static std::atomic<bool> held{false};
+    std::thread holder([] {
+      // The callback runs under the loader's lock, and stays there.
+      ::dl_iterate_phdr(
+          [](dl_phdr_info*, std::size_t, void*) {
+            held = true;
+            for (;;) ::pause();
+            return 0;
+          },
+          nullptr);
+    });
+    while (!held) std::this_thread::yield();
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, stack_class(), owner("urgent", 6), [](manual_fiber&) { recurse(0); });
+    fiber.resume();
+  });
+  EXPECT_TRUE(outcome.died_of(SIGABRT)) << outcome.status << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("stack overflow in fiber 6 'urgent'")) << outcome.said;
+  EXPECT_TRUE(outcome.mentioned("weft:   #0 0x")) << outcome.said;
+}
+
+// A fault in a signal handler that interrupted a fiber is the handler's, not the fiber's overflow.
+TEST(Overflow, AFaultInAHandlerOnTheAlternateStackIsNotTheFibers) {
+  const child_outcome outcome = run_in_child([] {
+    struct sigaction dead {};
+    dead.sa_handler = SIG_DFL;
+    ::sigaction(SIGSEGV, &dead, nullptr);
+    stack_pool pool;
+    if (!install_overflow_handler()) std::_Exit(2);
+    struct sigaction faulty {};
+    faulty.sa_flags = SA_ONSTACK;
+    faulty.sa_handler = [](int) {
+      void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      *static_cast<volatile char*>(page) = 1;
+    };
+    ::sigaction(SIGUSR1, &faulty, nullptr);
+    testing::fiber_thread here;
+    manual_fiber fiber(pool, stack_class(), owner("interrupted"), [](manual_fiber&) { ::raise(SIGUSR1); });
+    fiber.resume();
+  });
+  EXPECT_TRUE(outcome.died_of(SIGSEGV)) << outcome.status;
+  EXPECT_FALSE(outcome.mentioned("stack overflow")) << outcome.said;
+}
+
+TEST(AlternateStackDeathTest, IsRemovedByItsOwnThread) {
+  EXPECT_DEATH(
+      {
+        alternate_stack mine;
+        (void)mine.install();
+        std::thread([&] { mine.remove(); }).join();
+      },
+      "removed by the thread that installed it");
+}
+
+TEST(AlternateStack, LeavesOneThatSomebodyElsePutInItsPlace) {
+  std::thread([] {
+    stack_t before{};
+    ::sigaltstack(nullptr, &before);
+    static char theirs[64 << 10];
+    {
+      alternate_stack mine;
+      ASSERT_TRUE(mine.install().has_value());
+      stack_t other{};
+      other.ss_sp = theirs;
+      other.ss_size = sizeof theirs;
+      ::sigaltstack(&other, nullptr);
+    }
+    stack_t after{};
+    ::sigaltstack(nullptr, &after);
+    EXPECT_EQ(after.ss_sp, theirs);
+    before.ss_flags &= SS_DISABLE;
+    ::sigaltstack(&before, nullptr);
+  }).join();
 }
 
 TEST(AlternateStack, PutsBackWhatWasThere) {

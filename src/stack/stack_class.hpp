@@ -57,7 +57,7 @@ static_assert(stack_class::at(stack_class::count - 1).bytes() == stack_class::la
 
 /// The guard below each stack. GCC's stack-clash protection probes every 4 KiB on x86-64, but assumes on
 /// aarch64 that whatever lies below a stack is at least 64 KiB wide and probes no smaller frame at all.
-#if defined(__aarch64__)
+#if !defined(__x86_64__)
 inline constexpr std::size_t guard_bytes = std::size_t{64} << 10U;  // also the largest page there is
 #else
 inline constexpr std::size_t guard_bytes = std::size_t{16} << 10U;

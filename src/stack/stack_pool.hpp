@@ -6,11 +6,11 @@
 // memory goes back to the kernel and only the address space stays. Workers do not come here for each stack:
 // they have a stack_cache in front, and come for a batch.
 //
-// Thread safety: any thread. The lock is held for list operations only, not while the kernel maps or discards,
-//                except for the rare new slab.
-// Invariants:   P1  every slot ever handed out is in exactly one place: taken, warm or cold
-//               P2  a slot is handed out guarded, always
-//               P3  a cold slot has no memory behind it
+// Thread safety: any thread. The lock is held for list operations, not while a stack is guarded or discarded;
+//                the rare new slab, and release_unused(), talk to the kernel under it.
+// Invariants:   SP1  every slot ever handed out is in exactly one place: taken, warm or cold
+//               SP2  a slot is handed out guarded, always
+//               SP3  a cold slot has no memory behind it
 #pragma once
 
 #include "arch/sanitizer.hpp"
@@ -62,7 +62,7 @@ class basic_stack_pool {
   ~basic_stack_pool() {
     const scoped_hold hold(mutex_);
     for (shelf& s : shelves_) {
-      WEFT_CHECK(s.taken == 0, "P1: a stack pool was destroyed while stacks were in use");
+      WEFT_CHECK(s.taken == 0, "SP1: a stack pool was destroyed while stacks were in use");
       while (s.slabs != nullptr) release_slab(s, s.slabs);
     }
   }
@@ -88,7 +88,7 @@ class basic_stack_pool {
                                         slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
     for (std::size_t n = 0; n < wanted; ++n) {
       result<stack_slot*> slot = take_one(fitting(size_class));
-      if (slot && !(*slot)->guard) slot = guarded_or_back(**slot);  // P2
+      if (slot && !(*slot)->guard) slot = guarded_or_back(**slot);  // SP2
       if (!slot) {
         if (n == 0) return slot.error();
         break;
@@ -108,7 +108,7 @@ class basic_stack_pool {
     const bool discarded = memory::discard(slot.low, slot.size()).has_value();
     if (!discarded && options_.scrub) erase(slot);
     const scoped_hold hold(mutex_);
-    put_back(slot, !discarded);  // P3
+    put_back(slot, !discarded);  // SP3
   }
 
   /// Gives the memory of all free stacks back, and the address space of slabs that have no stack in use.
@@ -159,7 +159,7 @@ class basic_stack_pool {
       if (!fresh) return fresh.error();
       slot = *fresh;
     }
-    WEFT_CHECK(!slot->taken, "P1: a stack that is in use was in a free list");
+    WEFT_CHECK(!slot->taken, "SP1: a stack that is in use was in a free list");
     slot->taken = true;
     ++s.taken;
     ++slab_of(*slot).live;
@@ -193,7 +193,7 @@ class basic_stack_pool {
       const result<void*> at = memory::reserve(bytes);
       if (!at) continue;
       slab* const made = slab::make(*at, count, size_class, page);
-      if (result<void> registered = register_slab(*made); !registered) {
+      if (result<void> registered = process_slabs.add(*made); !registered) {
         memory::release(*at, bytes);
         return registered.error();
       }
@@ -212,12 +212,12 @@ class basic_stack_pool {
       return &slot;
     }
     const scoped_hold hold(mutex_);
-    put_back(slot, false);  // never touched, so cold (P3)
+    put_back(slot, false);  // never touched, so cold (SP3)
     return made.error();
   }
 
   void put_back(stack_slot& slot, bool warm) noexcept WEFT_REQUIRES(mutex_) {
-    WEFT_CHECK(slot.taken, "P1: a stack was given back twice");
+    WEFT_CHECK(slot.taken, "SP1: a stack was given back twice");
     shelf& s = shelves_[slot.size_class.index()];
     slot.taken = false;
     --s.taken;
@@ -233,7 +233,7 @@ class basic_stack_pool {
     return true;
   }
 
-  // P3: the warm become cold; slabs without a stack in use go.
+  // SP3: the warm become cold; slabs without a stack in use go.
   void cool_down(shelf& s) noexcept WEFT_REQUIRES(mutex_) {
     slot_chain kept;
     while (stack_slot* slot = s.warm.try_pop()) {
@@ -260,7 +260,7 @@ class basic_stack_pool {
     slab** link = &s.slabs;
     while (*link != gone) link = &(*link)->next;
     *link = gone->next;
-    unregister_slab(*gone);
+    process_slabs.remove(*gone);
     std::size_t split = 0;
     for (std::size_t i = 0; i < gone->used; ++i) {
       unregister_stack(gone->slots()[i].valgrind_id);
@@ -272,7 +272,7 @@ class basic_stack_pool {
 
   [[nodiscard]] slab& slab_of(const stack_slot& slot) noexcept WEFT_REQUIRES(mutex_) {
     for (slab* at = shelves_[slot.size_class.index()].slabs;; at = at->next) {
-      WEFT_CHECK(at != nullptr, "P1: a stack was given to a pool that it is not from");
+      WEFT_CHECK(at != nullptr, "SP1: a stack was given to a pool that it is not from");
       if (at->index_of(slot.low) < at->count) return *at;
     }
   }

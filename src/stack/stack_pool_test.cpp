@@ -2,6 +2,7 @@
 
 #include "stack/stack_pool.hpp"
 
+#include "support/residency.hpp"
 #include "support/scale.hpp"
 #include "sys/platform_interposed.hpp"
 
@@ -76,7 +77,7 @@ TEST(StackPool, StacksAreWholePagesWhereverPagesAreLarge) {
   EXPECT_EQ(large_pool::fitting(stack_class()), stack_class());
   stack_slot* const tiny = *pool.take(*stack_class::holding(8 << 10));
   EXPECT_EQ(tiny->size(), large_page_memory::page);
-  const stack_location where = find_stack(tiny->low);
+  const stack_location where = process_slabs.find(tiny->low);
   const auto header = static_cast<std::size_t>(where.in->first_guard - reinterpret_cast<char*>(where.in));
   EXPECT_EQ(header % large_page_memory::page, 0U);
   tiny->high()[-1] = 1;
@@ -105,8 +106,8 @@ TEST(StackPool, BeyondTheBoundMemoryGoesBackToTheKernel) {
   pool.give(*b);
   EXPECT_EQ(pool.stats().warm, 1U);
   EXPECT_EQ(pool.stats().cold, 1U);
-  EXPECT_EQ(*system_memory::lowest_resident(b->low, b->size()), nullptr);
-  EXPECT_NE(*system_memory::lowest_resident(a->low, a->size()), nullptr);
+  EXPECT_EQ(testing::lowest_resident(b->low, b->size()), nullptr);
+  EXPECT_NE(testing::lowest_resident(a->low, a->size()), nullptr);
   EXPECT_EQ(*pool.take(stack_class()), a) << "warm before cold";
   EXPECT_EQ(*pool.take(stack_class()), b);
   EXPECT_TRUE(system_memory::guard_holds(b->low - 1)) << "discarding must not remove the guard";
@@ -202,7 +203,7 @@ TEST(StackPool, AtTheMappingLimitThereIsAnErrorAndTheStackComesLater) {
     EXPECT_EQ(pool.stats().cold, 1U);
     doors.fail_from(door::guard_by_protection, door_plan::no_failure);
     stack_slot* const second = *pool.take(stack_class());
-    EXPECT_TRUE(second->guard.has_value()) << "P2: the stack that failed is guarded when it comes again";
+    EXPECT_TRUE(second->guard.has_value()) << "SP2: the stack that failed is guarded when it comes again";
     EXPECT_TRUE(system_memory::guard_holds(second->low - 1));
     pool.give(*first);
     pool.give(*second);
@@ -259,7 +260,7 @@ TEST(StackPool, ManyThreadsTakeAndGive) {
       std::vector<stack_slot*> mine;
       for (int i = 0; i < 500; ++i) {
         stack_slot* const slot = *pool.take(stack_class::at(static_cast<std::size_t>((t + i) % 3)));
-        ASSERT_EQ(slot->owner.load(), nullptr) << "P1: two owners";
+        ASSERT_EQ(slot->owner.load(), nullptr) << "SP1: two owners";
         static const stack_owner marker;
         slot->owner.store(&marker);
         slot->high()[-1] = static_cast<char>(t);
@@ -285,7 +286,7 @@ TEST(StackPoolDeathTest, GivingTwiceIsNamed) {
         pool.give(*slot);
         pool.give(*slot);
       },
-      "P1: a stack was given back twice");
+      "SP1: a stack was given back twice");
 }
 
 TEST(StackPoolDeathTest, GivingToAStrangerIsNamed) {
@@ -298,7 +299,7 @@ TEST(StackPoolDeathTest, GivingToAStrangerIsNamed) {
         (void)theirs;
         other.give(*slot);
       },
-      "P1: a stack was given to a pool that it is not from");
+      "SP1: a stack was given to a pool that it is not from");
 }
 
 TEST(StackPoolDeathTest, DestroyingAPoolInUseIsNamed) {
@@ -307,7 +308,7 @@ TEST(StackPoolDeathTest, DestroyingAPoolInUseIsNamed) {
         stack_pool pool;
         (void)pool.take(stack_class());
       },
-      "P1: a stack pool was destroyed while stacks were in use");
+      "SP1: a stack pool was destroyed while stacks were in use");
 }
 
 }  // namespace

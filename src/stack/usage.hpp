@@ -3,8 +3,8 @@
 // usage — how deep a stack was used, and giving back or erasing what lies below the part in use.
 //
 // The depth is measured by paint: the free part of a stack is filled with a pattern, and later the lowest word
-// that changed tells how deep somebody went. Only pages that have memory already are painted, so that
-// measuring a stack never makes it larger. Painting is done for every n-th user of a stack, not for all.
+// that changed tells how deep somebody went. Only pages that have memory already are painted and read, so that
+// measuring a stack never makes it larger; a page that was swapped out is overlooked. Painting is done for every n-th user of a stack, not for all.
 //
 // Thread safety: whoever owns the stack; nothing else runs on the part below `in_use`.
 #pragma once
@@ -34,9 +34,11 @@ std::size_t measure_depth(stack_slot& slot, const void* in_use) noexcept;
 /// Returns: how many bytes of address space have no memory behind them now, or why the kernel refused.
 [[nodiscard]] result<std::size_t> trim_below(stack_slot& slot, const void* in_use) noexcept;
 
-/// Overwrites what is left below `in_use` with zeros, as far as it has memory behind it: so that the next task
-/// on the stack cannot find what the last one left.
-void scrub_below(stack_slot& slot, const void* in_use) noexcept;
+/// Erases what is left below `in_use`, so that the next task on the stack cannot find what the last one left:
+/// whole pages go back to the kernel, swapped-out ones too, and come back as zeros; the rest is overwritten.
+///
+/// Returns: why the kernel refused to take pages back; then nothing was erased.
+[[nodiscard]] result<void> scrub_below(stack_slot& slot, const void* in_use) noexcept;
 
 /// Decides which users of a stack are measured: the first, and every n-th after it. Owner only.
 class depth_sampler {

@@ -4,6 +4,7 @@
 
 #include "stack/stack_pool.hpp"
 #include "support/fibers.hpp"
+#include "support/residency.hpp"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -50,10 +51,20 @@ TEST_F(UsageTest, PaintForgetsWhatWasBefore) {
 
 TEST_F(UsageTest, PaintingTakesNoMemory) {
   touch(2 * page);
-  const void* const lowest = *system_memory::lowest_resident(slot->low, slot->size());
+  touch(40 * page);  // with a hole between the two
+  const std::size_t before = testing::count_resident(slot->low, slot->size());
   paint_below(*slot, slot->high());
   (void)measure_depth(*slot, slot->high());
-  EXPECT_EQ(*system_memory::lowest_resident(slot->low, slot->size()), lowest);
+  EXPECT_EQ(testing::count_resident(slot->low, slot->size()), before);
+}
+
+TEST_F(UsageTest, LooksAtAStackOfManyPages) {
+  stack_slot* const large = *pool.take(*stack_class::holding(8 << 20));
+  large->high()[-(7 << 20)] = 1;
+  const std::size_t depth = measure_depth(*large, large->high());
+  EXPECT_GE(depth, std::size_t{7} << 20U);
+  EXPECT_LT(depth, (std::size_t{7} << 20U) + 8);
+  pool.give(*large);
 }
 
 TEST_F(UsageTest, PaintAndScrubLeaveThePartInUseAlone) {
@@ -61,7 +72,7 @@ TEST_F(UsageTest, PaintAndScrubLeaveThePartInUseAlone) {
   std::memset(in_use - red_zone_bytes, 0x33, 2 * page + red_zone_bytes);
   touch(5 * page);
   paint_below(*slot, in_use);
-  scrub_below(*slot, in_use);
+  ASSERT_TRUE(scrub_below(*slot, in_use).has_value());
   for (char* at = in_use - red_zone_bytes + 16; at < slot->high(); ++at) ASSERT_EQ(*at, 0x33);
   EXPECT_EQ(slot->high()[-static_cast<std::ptrdiff_t>(5 * page)], 0);
 }
@@ -72,7 +83,7 @@ TEST_F(UsageTest, TrimGivesBackWhatLiesBelow) {
   const result<std::size_t> trimmed = trim_below(*slot, in_use);
   ASSERT_TRUE(trimmed.has_value());
   EXPECT_EQ(*trimmed, slot->size() - 4 * page);  // the page with the red zone stays
-  EXPECT_EQ(*system_memory::lowest_resident(slot->low, slot->size()), slot->high() - 4 * page);
+  EXPECT_EQ(testing::lowest_resident(slot->low, slot->size()), slot->high() - 4 * page);
   EXPECT_EQ(slot->high()[-static_cast<std::ptrdiff_t>(2 * page)], 0x11) << "what is in use stays";
   EXPECT_EQ(*trim_below(*slot, slot->low + 1), 0U) << "nothing below";
 }
@@ -90,7 +101,7 @@ TEST_F(UsageTest, AParkedFiberSurvivesTrimming) {
   });
   fiber.resume();
   stack_slot& stack = fiber.stack();
-  const auto* before = static_cast<char*>(*system_memory::lowest_resident(stack.low, stack.size()));
+  const auto* before = testing::lowest_resident(stack.low, stack.size());
   EXPECT_GE(stack.high() - before, 100 << 10);
 #if !defined(WEFT_SWITCH_BOOST)
   void* const parked_at = fiber.parked_context().machine.stack_pointer;
@@ -98,7 +109,7 @@ TEST_F(UsageTest, AParkedFiberSurvivesTrimming) {
   void* const parked_at = fiber.parked_context().machine.parked;
 #endif
   ASSERT_TRUE(trim_below(stack, parked_at).has_value());
-  const auto* after = static_cast<char*>(*system_memory::lowest_resident(stack.low, stack.size()));
+  const auto* after = testing::lowest_resident(stack.low, stack.size());
   EXPECT_LT(stack.high() - after, 32 << 10);
   fiber.resume();
   EXPECT_EQ(sum, 64 * 63 / 2);
@@ -126,6 +137,26 @@ TEST_F(UsageTest, MeasuresWhatAFiberReallyUsed) {
   const std::size_t depth = measure_depth(fiber.stack(), fiber.stack().high());
   EXPECT_GE(depth, std::size_t{40} << 10U);
   EXPECT_LT(depth, std::size_t{60} << 10U);
+}
+
+// As a scheduler samples: one user goes deep, the stack is painted below the frame in use, the next stays shallow.
+TEST_F(UsageTest, PaintSeparatesOneUserFromTheNext) {
+  testing::fiber_thread here;
+  std::size_t first = 0;
+  std::size_t second = 0;
+  manual_fiber fiber(pool, stack_class(), testing::owner("loop"), [&](manual_fiber& self) {
+    void* const frame = __builtin_frame_address(0);
+    void* const in_use = static_cast<char*>(frame) - 2048;  // this frame and those of the calls below
+    paint_below(self.stack(), in_use);
+    use_a_hundred_kib();
+    first = measure_depth(self.stack(), in_use);
+    paint_below(self.stack(), in_use);
+    asm volatile("" : : : "memory");  // the next user does nothing much
+    second = measure_depth(self.stack(), in_use);
+  });
+  fiber.resume();
+  EXPECT_GE(first, std::size_t{100} << 10U);
+  EXPECT_LT(second, std::size_t{20} << 10U);
 }
 #endif
 

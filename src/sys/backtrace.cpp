@@ -3,9 +3,10 @@
 #include "sys/backtrace.hpp"
 
 #include "base/report.hpp"
+#include "sys/symbol.hpp"
 
+#include <cerrno>  // program_invocation_name
 #include <cstdint>
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <string_view>
 
@@ -26,21 +27,19 @@ text_line& append_hex(text_line& line, std::uintptr_t number) noexcept {
   return line;
 }
 
-void report_frame(int number, void* address) noexcept {
+void report_frame(int number, const void* address) noexcept {
   text_line line;
   line << "  #" << number << " ";
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   append_hex(line, at);
-  Dl_info found{};
-  if (::dladdr(address, &found) != 0) {
-    if (found.dli_sname != nullptr) {
-      line << " " << found.dli_sname << "+";
-      append_hex(line, at - reinterpret_cast<std::uintptr_t>(found.dli_saddr));
-    }
-    if (found.dli_fname != nullptr) {
-      line << " (" << found.dli_fname << "+";
-      append_hex(line, at - reinterpret_cast<std::uintptr_t>(found.dli_fbase)) << ")";
-    }
+  const symbol found = find_symbol(address);
+  if (found.name != nullptr) {
+    line << " " << found.name << "+";
+    append_hex(line, at - found.address);
+  }
+  if (found.module != nullptr) {
+    line << " (" << (found.module[0] != '\0' ? found.module : program_invocation_name) << "+";
+    append_hex(line, at - found.module_base) << ")";
   }
   report(line);
 }

@@ -10,7 +10,7 @@ void prepare_backtrace() noexcept;
 
 /// Reports the calls that led here, innermost first, one a line; those above the instruction at `from`, if it is
 /// given and found, are left out (a fault handler's own). Names need the program linked with -rdynamic (CMake:
-/// ENABLE_EXPORTS); without it addresses are printed, which addr2line can read.
+/// ENABLE_EXPORTS); without it addresses are printed, which addr2line can read. Takes no lock.
 void report_backtrace(const void* from = nullptr) noexcept;
 
 }  // namespace weft::impl

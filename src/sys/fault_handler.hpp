@@ -3,8 +3,9 @@
 // fault_handler — weft's place in the line of those who handle SIGSEGV.
 //
 // weft looks at the fault first, because only it knows its guards; what is not weft's goes to the handler that
-// was there before, as if weft were not: with its own signal mask, or to the default action, which ends the
-// process at the faulting instruction, so that a core file shows the culprit and not weft.
+// was there before, with its own signal mask and on the alternate stack, once only if it asked for that; or to
+// the default action, which ends the process at the faulting instruction, so that a core file shows the culprit
+// and not weft.
 #pragma once
 
 #include <weft/result.hpp>

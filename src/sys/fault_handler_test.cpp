@@ -100,6 +100,47 @@ TEST(FaultHandler, ASentSignalIsIgnoredWhereItWasIgnoredBefore) {
   EXPECT_TRUE(outcome.mentioned("still here"));
 }
 
+// A handler that asked to be called once (SA_RESETHAND) is called once, whether it returns or raises again.
+TEST(FaultHandler, AHandlerForOneTimeIsCalledOnce) {
+  for (const bool raises_again : {false, true}) {
+    const child_outcome outcome = run_in_child([&] {
+      static bool again;
+      again = raises_again;
+      struct sigaction earlier {};
+      earlier.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
+      earlier.sa_handler = [](int) {
+        say("called\n");
+        if (again) ::raise(SIGSEGV);
+      };
+      ::sigaction(SIGSEGV, &earlier, nullptr);
+      if (!install_fault_handler(&never_ours)) std::_Exit(2);
+      fault();
+    });
+    EXPECT_TRUE(outcome.died_of(SIGSEGV)) << outcome.status;
+    const std::size_t first = outcome.said.find("called");
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_EQ(outcome.said.find("called", first + 1), std::string::npos) << outcome.said;
+  }
+}
+
+#ifndef WEFT_TEST_EMULATED  // qemu fails an assertion of its own on such a signal
+// The kernel's word that a signal found no stack names no address and does not come again by itself.
+TEST(FaultHandler, AFaultThatDoesNotRepeatStillKills) {
+  const child_outcome outcome = run_in_child([] {
+    reset_segv();
+    if (!install_fault_handler(&never_ours)) std::_Exit(2);
+    siginfo_t info{};
+    info.si_signo = SIGSEGV;
+    info.si_code = SI_KERNEL;
+    // The kernel alone may send this code to others, but a process may queue it to itself.
+    ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::syscall(SYS_gettid), SIGSEGV, &info);
+    say("survived\n");
+  });
+  EXPECT_TRUE(outcome.died_of(SIGSEGV)) << outcome.status << outcome.said;
+  EXPECT_FALSE(outcome.mentioned("survived"));
+}
+#endif
+
 TEST(FaultHandler, WhatTheExaminerHandlesGoesNoFurther) {
   const child_outcome outcome = run_in_child([] {
     reset_segv();

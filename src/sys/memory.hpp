@@ -40,8 +40,9 @@ struct system_memory {
   /// Gives the memory of whole pages back; they read as zero when touched next.
   [[nodiscard]] static result<void> discard(void* at, std::size_t bytes) noexcept;
 
-  /// The lowest page in the range that has memory behind it now, or nullptr if none has.
-  [[nodiscard]] static result<void*> lowest_resident(void* at, std::size_t bytes) noexcept;
+  /// Sets present[i] to 1 if page i from `at` on has memory behind it now, else to 0. A page that was swapped
+  /// out counts as not present.
+  [[nodiscard]] static result<void> residency(void* at, std::size_t pages, unsigned char* present) noexcept;
 
   /// How many mappings the kernel lets a process have (vm.max_map_count), where it says so.
   [[nodiscard]] static std::optional<std::size_t> mapping_limit() noexcept;

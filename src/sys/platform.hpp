@@ -2,8 +2,9 @@
 //
 // platform — the seam between weft and the world: atomics, time, chance, threads, locks, memory.
 //
-// Components with a protocol in them are templates over a Platform and take from it everything that a test
-// might want to control. The shipping library names real_platform once; there the seam is type aliases and
+// A component with a protocol in it, or with failures to be tested, is a template over a Platform and takes from
+// it everything that a test might want to control. (What is bound to the process by nature is not: the fault
+// handler and the alternate stacks talk to the system directly.) The shipping library names real_platform once; there the seam is type aliases and
 // static functions, and costs nothing. Tests name another and so drive the shipping code itself, not a copy:
 // interposed_platform (sys/platform_interposed.hpp) counts every call and lets the n-th one fail, and is
 // what the whole library is built on under the `model` preset.
@@ -22,38 +23,28 @@
 
 namespace weft::impl {
 
-// clang-format off: version 14 does not know compound requirements with noexcept.
+// Version 14 does not know compound requirements with noexcept.
+// clang-format off
 
 /// What a component asks of the address space it is given; system_memory says what each function does.
 template <class M>
-concept memory_provider = requires(void* at, std::size_t bytes) {
-  { M::page_size() }
-  noexcept->std::same_as<std::size_t>;
-  { M::reserve(bytes) }
-  noexcept->std::same_as<result<void*>>;
-  { M::release(at, bytes) }
-  noexcept;
-  { M::guard_light(at, bytes) }
-  noexcept->std::same_as<result<void>>;
-  { M::guard_by_protection(at, bytes) }
-  noexcept->std::same_as<result<void>>;
-  { M::guard_holds(at) }
-  noexcept->std::same_as<bool>;
-  { M::discard(at, bytes) }
-  noexcept->std::same_as<result<void>>;
-  { M::lowest_resident(at, bytes) }
-  noexcept->std::same_as<result<void*>>;
-  { M::mapping_limit() }
-  noexcept->std::same_as<std::optional<std::size_t>>;
+concept memory_provider = requires(void* at, std::size_t bytes, unsigned char* present) {
+  { M::page_size() } noexcept -> std::same_as<std::size_t>;
+  { M::reserve(bytes) } noexcept -> std::same_as<result<void*>>;
+  { M::release(at, bytes) } noexcept;
+  { M::guard_light(at, bytes) } noexcept -> std::same_as<result<void>>;
+  { M::guard_by_protection(at, bytes) } noexcept -> std::same_as<result<void>>;
+  { M::guard_holds(at) } noexcept -> std::same_as<bool>;
+  { M::discard(at, bytes) } noexcept -> std::same_as<result<void>>;
+  { M::residency(at, bytes, present) } noexcept -> std::same_as<result<void>>;
+  { M::mapping_limit() } noexcept -> std::same_as<std::optional<std::size_t>>;
 };
 
 /// What a component asks of the threads it starts.
 template <class T>
 concept thread_provider = requires(void (*body)(void*), void* argument, T thread) {
-  { T::start(body, argument) }
-  noexcept->std::same_as<result<T>>;
-  { thread.join() }
-  noexcept;
+  { T::start(body, argument) } noexcept -> std::same_as<result<T>>;
+  { thread.join() } noexcept;
 };
 
 /// Everything a component may take from outside.
@@ -61,12 +52,11 @@ template <class P>
 concept platform = atomics_provider<P> && clock_source<typename P::clock> &&
     memory_provider<typename P::memory> && thread_provider<typename P::thread> &&
     requires(typename P::mutex mutex) {
-  mutex.lock();
-  mutex.unlock();
-  { P::entropy::seed() }
-  noexcept->std::same_as<std::uint64_t>;
-  typename P::random;
-};
+      mutex.lock();
+      mutex.unlock();
+      { P::entropy::seed() } noexcept -> std::same_as<std::uint64_t>;
+      typename P::random;
+    };
 
 // clang-format on
 

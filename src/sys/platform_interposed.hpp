@@ -35,7 +35,7 @@ enum class door : std::uint8_t {
   guard_by_protection,
   guard_holds,
   discard,
-  lowest_resident,
+  residency,
   mapping_limit,
   thread_start,
   mutex_lock,
@@ -180,9 +180,9 @@ struct interposed_memory {
     if (doors.pass(door::discard)) return refused();
     return system_memory::discard(at, bytes);
   }
-  [[nodiscard]] static result<void*> lowest_resident(void* at, std::size_t bytes) noexcept {
-    if (doors.pass(door::lowest_resident)) return refused();
-    return system_memory::lowest_resident(at, bytes);
+  [[nodiscard]] static result<void> residency(void* at, std::size_t pages, unsigned char* present) noexcept {
+    if (doors.pass(door::residency)) return refused();
+    return system_memory::residency(at, pages, present);
   }
   [[nodiscard]] static std::optional<std::size_t> mapping_limit() noexcept {
     if (doors.pass(door::mapping_limit)) return std::nullopt;

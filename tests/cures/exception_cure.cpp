@@ -7,6 +7,7 @@
 // another's exception, frees exceptions in use, and makes scope guards believe in unwinding that is not theirs.
 
 #include "cures/check.hpp"
+#include "support/child.hpp"
 #include "support/fibers.hpp"
 
 #include <exception>
@@ -177,14 +178,21 @@ void an_exception_pointer_travels() {
   WEFT_CURE_EXPECT(seen == "kept");
 }
 
+// Each in a process of its own: with the cure taken out, some end in the C++ runtime's own abort.
 int run_all() {
-  // The mildest first: with the cure taken out, the later ones end in the C++ runtime's own abort.
-  two_fibers_wait_in_handlers();
-  if (cures::failures != 0) return cures::verdict();
-  a_handler_moves_to_another_thread();
-  a_destructor_waits_during_unwinding();
-  several_exceptions_are_alive();
-  an_exception_pointer_travels();
+  const auto in_child = [](const char* name, void (*scenario)()) {
+    const testing::child_outcome outcome = testing::run_in_child([&] {
+      scenario();
+      std::_Exit(cures::verdict());
+    });
+    if (!outcome.exited_with(0)) std::fprintf(stderr, "%s:\n%s", name, outcome.said.c_str());
+    cures::expect(outcome.exited_with(0), name, __FILE__, __LINE__);
+  };
+  in_child("two fibers wait in handlers", &two_fibers_wait_in_handlers);
+  in_child("a handler moves to another thread", &a_handler_moves_to_another_thread);
+  in_child("a destructor waits during unwinding", &a_destructor_waits_during_unwinding);
+  in_child("several exceptions are alive", &several_exceptions_are_alive);
+  in_child("an exception pointer travels", &an_exception_pointer_travels);
   return cures::verdict();
 }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <gtest/gtest.h>
+#include <optional>
 #include <vector>
 
 // Whether resident memory is the program's own, and not also a sanitizer's shadow or an emulator.
@@ -49,7 +50,8 @@ void print(const char* what, double ns_each) {
 std::size_t stacks_here(guard_method guards) {
   std::size_t count = testing::scaled<std::size_t>(1'000'000, 10'000);
   if (guards == guard_method::protection) count = std::min<std::size_t>(count, 10'000);
-  const std::size_t affordable = available_memory_bytes().value_or(0) / 4 * 3 / (std::size_t{9} << 10U);
+  const std::optional<std::size_t> available = available_memory_bytes();
+  const std::size_t affordable = available ? *available / 4 * 3 / (std::size_t{9} << 10U) : count;
   if (affordable < count) std::printf("memory for %zu stacks only\n", affordable);
   return std::min(count, affordable);
 }

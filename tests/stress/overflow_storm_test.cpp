@@ -74,7 +74,7 @@ crime random_crime(xoshiro256ss& random, std::uint64_t id) {
 
 TEST(OverflowStorm, EveryOneIsNamedRightly) {
   xoshiro256ss random(testing::test_seed());
-  const int children = testing::scaled(1000, 60);
+  const int children = testing::scaled(1000, 60) * testing::repetitions(10);
   int large = 0;
   for (int i = 0; i < children; ++i) {
     const crime c = random_crime(random, static_cast<std::uint64_t>(i) + 1);

@@ -12,16 +12,7 @@
 
 namespace weft::testing {
 
-/// The calling thread, fit to run fibers: a carrier, and a stack to handle faults on.
-class fiber_thread {
- public:
-  fiber_thread() { WEFT_CHECK(faults_.install().has_value(), "no memory for an alternate stack"); }
-  impl::carrier& carrier() { return carrier_; }
-
- private:
-  impl::attached_carrier carrier_;
-  impl::alternate_stack faults_;
-};
+using impl::fiber_thread;
 
 /// Runs f to its end on a thread of its own that is fit to run fibers.
 template <class F>

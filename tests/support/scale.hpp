@@ -3,6 +3,8 @@
 // scale — how much a heavy test does in this build.
 #pragma once
 
+#include <cstdlib>
+
 namespace weft::testing {
 
 /// `full` in ordinary builds, `small` in builds that are many times slower (sanitizers, emulation, coverage).
@@ -13,6 +15,13 @@ constexpr T scaled([[maybe_unused]] T full, [[maybe_unused]] T small) {
 #else
   return small;
 #endif
+}
+
+/// How often a randomised test repeats itself: once, or many times in a long run (WEFT_TEST_LONG=1, which
+/// ./do test --full sets).
+inline int repetitions(int long_run) {
+  const char* const asked = ::secure_getenv("WEFT_TEST_LONG");
+  return asked != nullptr && asked[0] == '1' ? long_run : 1;
 }
 
 }  // namespace weft::testing
