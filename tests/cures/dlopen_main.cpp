@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   }
   void* const library = ::dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread here
     std::fprintf(stderr, "%s\n", ::dlerror());
     return 2;
   }
