@@ -52,8 +52,8 @@ need() {
 
 build_packages=(g++ cmake ninja-build)
 test_packages=("${build_packages[@]}" googletest python3 gdb valgrind pkg-config)
-lint_packages=("${build_packages[@]}" g++-aarch64-linux-gnu googletest libboost-context-dev python3 clang clang-tidy clang-format doxygen
-  shellcheck git)
+lint_packages=("${build_packages[@]}" g++-aarch64-linux-gnu googletest libboost-context-dev python3 clang clang-tidy
+  clang-format doxygen shellcheck git)
 
 # What a build needs beyond test_packages.
 packages_for() {

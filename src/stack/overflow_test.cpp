@@ -20,12 +20,23 @@ using testing::owner;
 using testing::recurse;
 using testing::run_in_child;
 
-// Runs a body on a fiber of its own in a child process with the handler installed.
-child_outcome on_fiber_in_child(const stack_owner& who, stack_class size, manual_fiber::function body) {
+// Runs f(pool) in a child process that runs fibers and names overflows, and dies of other faults as any does.
+template <class F>
+child_outcome in_guarded_child(F f) {
   return run_in_child([&] {
+    struct sigaction plain {};
+    plain.sa_handler = SIG_DFL;  // whatever a sanitizer has put there
+    ::sigaction(SIGSEGV, &plain, nullptr);
     stack_pool pool;
     if (!install_overflow_handler()) std::_Exit(2);
     testing::fiber_thread here;
+    f(pool);
+  });
+}
+
+// Runs a body on a fiber of its own in such a child.
+child_outcome on_fiber_in_child(const stack_owner& who, stack_class size, manual_fiber::function body) {
+  return in_guarded_child([&](stack_pool& pool) {
     manual_fiber fiber(pool, size, who, std::move(body));
     fiber.resume();
   });
@@ -52,10 +63,7 @@ TEST(Overflow, ShowsTheCallsThatLedThere) {
 }
 
 TEST(Overflow, AFiberWithoutANameIsStillReported) {
-  const child_outcome outcome = run_in_child([] {
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
-    testing::fiber_thread here;
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     manual_fiber fiber(pool, stack_class(), stack_owner{}, [](manual_fiber& self) {
       self.stack().owner.store(nullptr, std::memory_order_relaxed);
       recurse(0);
@@ -66,15 +74,12 @@ TEST(Overflow, AFiberWithoutANameIsStillReported) {
 }
 
 TEST(Overflow, ThePolicyIsAskedAfterTheReport) {
-  const child_outcome outcome = run_in_child([] {
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     set_overflow_policy([](const overflow_event& event) noexcept {
       std::_Exit(event.owner != nullptr && event.owner->id == 9 && event.stack->size() == stack_class::usual
                      ? 33
                      : 34);
     });
-    testing::fiber_thread here;
     manual_fiber fiber(pool, stack_class(), owner("judged", 9), [](manual_fiber&) { recurse(0); });
     fiber.resume();
   });
@@ -83,11 +88,8 @@ TEST(Overflow, ThePolicyIsAskedAfterTheReport) {
 }
 
 TEST(Overflow, APolicyThatReturnsEndsInAbort) {
-  const child_outcome outcome = run_in_child([] {
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     set_overflow_policy([](const overflow_event&) noexcept {});
-    testing::fiber_thread here;
     manual_fiber fiber(pool, stack_class(), owner("judged", 9), [](manual_fiber&) { recurse(0); });
     fiber.resume();
   });
@@ -95,9 +97,7 @@ TEST(Overflow, APolicyThatReturnsEndsInAbort) {
 }
 
 TEST(Overflow, AnOverflowOnAnotherThreadIsNamedToo) {
-  const child_outcome outcome = run_in_child([] {
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     manual_fiber fiber(pool, stack_class(), owner("elsewhere", 5), [](manual_fiber& self) {
       self.pause();
       recurse(0);
@@ -111,13 +111,7 @@ TEST(Overflow, AnOverflowOnAnotherThreadIsNamedToo) {
 
 // Other faults on a fiber are not weft's: they end the process as they would without weft.
 TEST(Overflow, AnOrdinaryFaultOnAFiberStaysOne) {
-  const child_outcome outcome = run_in_child([] {
-    struct sigaction plain {};
-    plain.sa_handler = SIG_DFL;
-    ::sigaction(SIGSEGV, &plain, nullptr);
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
-    testing::fiber_thread here;
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     manual_fiber fiber(pool, stack_class(), owner("victim"), [](manual_fiber&) {
       void* page = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       *static_cast<volatile char*>(page) = 1;
@@ -130,13 +124,7 @@ TEST(Overflow, AnOrdinaryFaultOnAFiberStaysOne) {
 
 // A guard hit by somebody who runs elsewhere is a stray pointer; it must not be blamed on the stack's fiber.
 TEST(Overflow, AStrayAccessToAGuardIsToldApart) {
-  const child_outcome outcome = run_in_child([] {
-    struct sigaction plain {};
-    plain.sa_handler = SIG_DFL;
-    ::sigaction(SIGSEGV, &plain, nullptr);
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
-    testing::fiber_thread here;
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     manual_fiber innocent(pool, stack_class(), owner("innocent", 1),
                           [](manual_fiber& self) { self.pause(); });
     char* const guard = innocent.stack().low - 8;
@@ -159,10 +147,7 @@ TEST(Overflow, AnUnprobedFrameIsBlamedOnTheFiberThatRuns) {
   // Touched: the own guard from far below, the neighbour's guard, and the guard of the one below that.
   for (const std::size_t touched : {stack + guard_bytes / 2, 2 * stack + guard_bytes + guard_bytes / 2,
                                     3 * stack + 2 * guard_bytes + guard_bytes / 2}) {
-    const child_outcome outcome = run_in_child([&] {
-      stack_pool pool;
-      if (!install_overflow_handler()) std::_Exit(2);
-      testing::fiber_thread here;
+    const child_outcome outcome = in_guarded_child([&](stack_pool& pool) {
       const stack_class size = *stack_class::holding(stack);
       manual_fiber lowest(pool, size, owner("lowest", 1), [](manual_fiber& self) { self.pause(); });
       manual_fiber neighbour(pool, size, owner("neighbour", 2), [](manual_fiber& self) { self.pause(); });
@@ -180,13 +165,10 @@ TEST(Overflow, AnUnprobedFrameIsBlamedOnTheFiberThatRuns) {
 
 // A signal whose frame does not fit on what is left of a stack: the kernel gives no address.
 TEST(Overflow, ASignalFrameThatDoesNotFitIsNamed) {
-  const child_outcome outcome = run_in_child([] {
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     struct sigaction plain {};
     plain.sa_handler = [](int) {};  // without SA_ONSTACK
     ::sigaction(SIGUSR1, &plain, nullptr);
-    testing::fiber_thread here;
     manual_fiber fiber(pool, *stack_class::holding(16 << 10), owner("cramped", 4), [](manual_fiber& self) {
       testing::raise_with_little_stack(self.stack().low + 400, SIGUSR1);
     });
@@ -200,10 +182,8 @@ TEST(Overflow, ASignalFrameThatDoesNotFitIsNamed) {
 
 // The report must not wait for the loader's lock, which a thread inside dlopen() holds.
 TEST(Overflow, IsReportedWhileAnotherThreadHoldsTheLoadersLock) {
-  const child_outcome outcome = run_in_child([] {
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     ::alarm(60);  // a hang ends here, by another signal
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
     static std::atomic<bool> held{false};
     std::thread holder([] {
       // The callback runs under the loader's lock, and stays there.
@@ -216,7 +196,6 @@ TEST(Overflow, IsReportedWhileAnotherThreadHoldsTheLoadersLock) {
           nullptr);
     });
     while (!held) std::this_thread::yield();
-    testing::fiber_thread here;
     manual_fiber fiber(pool, stack_class(), owner("urgent", 6), [](manual_fiber&) { recurse(0); });
     fiber.resume();
   });
@@ -227,12 +206,7 @@ TEST(Overflow, IsReportedWhileAnotherThreadHoldsTheLoadersLock) {
 
 // A fault in a signal handler that interrupted a fiber is the handler's, not the fiber's overflow.
 TEST(Overflow, AFaultInAHandlerOnTheAlternateStackIsNotTheFibers) {
-  const child_outcome outcome = run_in_child([] {
-    struct sigaction dead {};
-    dead.sa_handler = SIG_DFL;
-    ::sigaction(SIGSEGV, &dead, nullptr);
-    stack_pool pool;
-    if (!install_overflow_handler()) std::_Exit(2);
+  const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
     struct sigaction faulty {};
     faulty.sa_flags = SA_ONSTACK;
     faulty.sa_handler = [](int) {
@@ -240,7 +214,6 @@ TEST(Overflow, AFaultInAHandlerOnTheAlternateStackIsNotTheFibers) {
       *static_cast<volatile char*>(page) = 1;
     };
     ::sigaction(SIGUSR1, &faulty, nullptr);
-    testing::fiber_thread here;
     manual_fiber fiber(pool, stack_class(), owner("interrupted"), [](manual_fiber&) { ::raise(SIGUSR1); });
     fiber.resume();
   });
