@@ -8,7 +8,7 @@
 #include "stack/registry.hpp"
 #include "sys/backtrace.hpp"
 #include "sys/fault_handler.hpp"
-#include "sys/memory.hpp"
+#include "sys/platform.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -19,6 +19,8 @@
 
 namespace weft::impl {
 namespace {
+
+using memory = default_platform::memory;
 
 // relaxed: a pointer to code has no state of its own that would need to be visible with it.
 std::atomic<overflow_policy> current_policy{nullptr};
@@ -140,20 +142,20 @@ result<void> install_overflow_handler() noexcept {
 result<void> alternate_stack::install() noexcept {
   WEFT_CHECK(memory_ == nullptr, "an alternate stack is installed once");
   // Room for the kernel's frame (large with wide vector registers), the report and the unwinder.
-  const std::size_t page = system_memory::page_size();
+  const std::size_t page = memory::page_size();
   const std::size_t frame = ::getauxval(AT_MINSIGSTKSZ);
   const std::size_t usable = (frame + (std::size_t{64} << 10U) + page - 1) / page * page;
-  const result<void*> memory = system_memory::reserve(page + usable);
-  if (!memory) return memory.error();
+  const result<void*> reserved = memory::reserve(page + usable);
+  if (!reserved) return reserved.error();
   // Below it one page that faults: a fault inside a fault ends the process, as it should.
-  (void)system_memory::guard_by_protection(*memory, page);
+  (void)memory::guard_by_protection(*reserved, page);
   stack_t mine{};
-  mine.ss_sp = static_cast<char*>(*memory) + page;
+  mine.ss_sp = static_cast<char*>(*reserved) + page;
   mine.ss_size = usable;
   stack_t before{};
   const bool installed = ::sigaltstack(&mine, &before) == 0;
   WEFT_CHECK(installed, "an alternate stack is not installed from a signal handler that runs on one");
-  memory_ = *memory;
+  memory_ = *reserved;
   bytes_ = page + usable;
   thread_ = ::pthread_self();
   before_ = before;
@@ -173,7 +175,7 @@ void alternate_stack::remove() noexcept {
     const bool removed = ::sigaltstack(&before_, nullptr) == 0;
     WEFT_CHECK(removed, "an alternate stack is not removed from a signal handler that runs on it");
   }
-  system_memory::release(memory_, bytes_);
+  memory::release(memory_, bytes_);
   memory_ = nullptr;
 }
 

@@ -252,6 +252,22 @@ TEST(AlternateStack, LeavesOneThatSomebodyElsePutInItsPlace) {
   }).join();
 }
 
+#ifdef WEFT_PLATFORM_INTERPOSED
+TEST(AlternateStack, WithoutMemoryThereIsAnErrorAndNothingIsInstalled) {
+  stack_t before{};
+  ::sigaltstack(nullptr, &before);
+  doors.reset();
+  doors.fail_from(door::reserve, 1);
+  alternate_stack mine;
+  EXPECT_EQ(mine.install().error(), std::errc::not_enough_memory);
+  doors.reset();
+  stack_t after{};
+  ::sigaltstack(nullptr, &after);
+  EXPECT_EQ(after.ss_sp, before.ss_sp);
+  EXPECT_TRUE(mine.install().has_value()) << "it can be tried again";
+}
+#endif
+
 TEST(AlternateStack, PutsBackWhatWasThere) {
   std::thread([] {
     stack_t before{};

@@ -115,6 +115,26 @@ TEST_F(UsageTest, AParkedFiberSurvivesTrimming) {
   EXPECT_EQ(sum, 64 * 63 / 2);
 }
 
+#ifdef WEFT_PLATFORM_INTERPOSED
+TEST_F(UsageTest, AKernelThatRefusesIsAnErrorAndChangesNothing) {
+  touch(5 * page);
+  doors.reset();
+  doors.fail_from(door::discard, 1);
+  EXPECT_EQ(trim_below(*slot, slot->high()).error(), std::errc::not_enough_memory);
+  EXPECT_EQ(scrub_below(*slot, slot->high()).error(), std::errc::not_enough_memory);
+  doors.reset();
+  EXPECT_EQ(slot->high()[-static_cast<std::ptrdiff_t>(5 * page)], 0x11);
+}
+
+TEST_F(UsageTest, AKernelThatDoesNotTellWhatIsResidentIsMeasuredAllTheSame) {
+  touch(5 * page);
+  doors.reset();
+  doors.fail_from(door::residency, 1);
+  EXPECT_GE(measure_depth(*slot, slot->high()), 5 * page);
+  doors.reset();
+}
+#endif
+
 TEST(DepthSampler, SamplesTheFirstAndEveryNth) {
   depth_sampler sampler(3);
   std::string picks;

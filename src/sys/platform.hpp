@@ -4,7 +4,7 @@
 //
 // A component with a protocol in it, or with failures to be tested, is a template over a Platform and takes from
 // it everything that a test might want to control. (What is bound to the process by nature is not: the fault
-// handler and the alternate stacks talk to the system directly.) The shipping library names real_platform once; there the seam is type aliases and
+// handler talks to the system directly.) The shipping library names real_platform once; there the seam is type aliases and
 // static functions, and costs nothing. Tests name another and so drive the shipping code itself, not a copy:
 // interposed_platform (sys/platform_interposed.hpp) counts every call and lets the n-th one fail, and is
 // what the whole library is built on under the `model` preset.
