@@ -26,7 +26,6 @@ namespace weft::impl {
 struct stack_location {
   slab* in = nullptr;
   stack_slot* slot = nullptr;
-  std::size_t index = 0;
 
   [[nodiscard]] explicit operator bool() const noexcept { return slot != nullptr; }
 };
@@ -35,8 +34,6 @@ struct stack_location {
 template <class Platform, std::size_t Capacity>
 class basic_slab_registry {
  public:
-  static constexpr std::size_t capacity = Capacity;
-
   /// Adds a slab, and remembers in it where.
   ///
   /// Returns: errc::out_of_stacks when the table is full.
@@ -83,7 +80,7 @@ class basic_slab_registry {
       if (address < static_cast<const void*>(at) || address >= static_cast<const void*>(end)) continue;
       const std::size_t index = at->index_of(address);
       if (index >= at->count) return {};  // in the header
-      return {at, &at->slots()[index], index};
+      return {at, &at->slots()[index]};
     }
     return {};
   }

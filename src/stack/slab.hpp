@@ -5,7 +5,8 @@
 //     | slab, slots ... | guard | stack 0 | guard | stack 1 | guard | ...
 //
 // The whole slab is one mapping, however many stacks it holds, as long as guards are the light kind. A guard
-// below a stack is also one above the stack before it.
+// below a stack is also one above the stack before it, once it is there: the last stack that was handed out has
+// none above it.
 //
 // Thread safety: the layout is immutable once made; `used` and `live` belong to the pool's lock.
 // Invariants:   B1  slots [0, used) have been handed out at least once; the rest was never touched
