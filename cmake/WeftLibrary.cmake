@@ -8,6 +8,8 @@
 set(WEFT_PUBLIC_HEADERS
     include/weft/config.hpp
     include/weft/detail/assert.hpp
+    include/weft/detail/atomics.hpp
+    include/weft/detail/sanitizers.hpp
     include/weft/error.hpp
     include/weft/fwd.hpp
     include/weft/result.hpp
@@ -29,6 +31,7 @@ set(WEFT_SOURCES
     src/sys/clock.cpp
     src/sys/entropy.cpp
     src/sys/fault_handler.cpp
+    src/sys/membarrier.cpp
     src/sys/memory.cpp
     src/sys/process_memory.cpp
     src/sys/symbol.cpp

@@ -13,7 +13,8 @@
 #pragma once
 
 #include "arch/attributes.hpp"
-#include "base/sanitizers.hpp"
+
+#include <weft/detail/sanitizers.hpp>
 
 #include <cstddef>
 

@@ -39,8 +39,10 @@ enum class door : std::uint8_t {
   mapping_limit,
   thread_start,
   mutex_lock,
+  allocate,
+  heavy_barrier,
 };
-inline constexpr std::size_t door_count = static_cast<std::size_t>(door::mutex_lock) + 1;
+inline constexpr std::size_t door_count = static_cast<std::size_t>(door::heavy_barrier) + 1;
 
 /// What has passed each door, and what is to happen at it.
 class door_plan {
@@ -113,6 +115,8 @@ class interposed_atomic {
   T exchange(T value, std::memory_order order) noexcept { return counted().exchange(value, order); }
   T fetch_add(T value, std::memory_order order) noexcept { return counted().fetch_add(value, order); }
   T fetch_sub(T value, std::memory_order order) noexcept { return counted().fetch_sub(value, order); }
+  T fetch_or(T value, std::memory_order order) noexcept { return counted().fetch_or(value, order); }
+  T fetch_and(T value, std::memory_order order) noexcept { return counted().fetch_and(value, order); }
   bool compare_exchange_strong(T& expected, T value, std::memory_order won, std::memory_order lost) noexcept {
     return counted().compare_exchange_strong(expected, value, won, lost);
   }
@@ -218,10 +222,17 @@ class WEFT_CAPABILITY("mutex") interposed_mutex : public system_mutex {
 };
 
 /// The world behind doors.
-struct interposed_platform {
+struct interposed_platform : std_atomics {
   template <class T>
   using atomic = interposed_atomic<T>;
-  static void full_fence() noexcept { std_atomics::full_fence(); }
+
+  [[nodiscard]] static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+    return doors.pass(door::allocate) ? nullptr : std_atomics::allocate(bytes, alignment);
+  }
+  static void heavy_barrier(barrier_kind kind) noexcept {
+    (void)doors.pass(door::heavy_barrier);
+    std_atomics::heavy_barrier(kind);
+  }
   using clock = interposed_clock;
   using entropy = interposed_entropy;
   using random = xoshiro256ss;
