@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "model/memory.hpp"
+
+#include <weft/detail/assert.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::model {
+namespace {
+
+constexpr std::size_t oldest_readable = 8;  // a load chooses among so many of the newest messages
+constexpr std::uint8_t stale_in_a_row =
+    3;  // then a thread sees the newest: stores become visible in finite time
+constexpr std::size_t promises_an_execution = 1;
+
+}  // namespace
+
+void memory::clear() {
+  for (std::size_t i = 0; i < used_; ++i) history_[i].clear();
+  used_ = 0;
+  fenced_ = {};
+  sc_stores_ = {};
+  loads_.clear();
+  candidates_.clear();
+  outstanding_ = 0;
+  promises_ = 0;
+  spurious_failures_ = 0;
+  moment_ = 0;
+}
+
+location_id memory::add(thread_memory& t, std::uint64_t value) {
+  WEFT_CHECK(used_ < max_locations,
+             "a model has more atomics than max_locations: shrink it, or raise the bound");
+  if (used_ == history_.size()) history_.emplace_back().reserve(64);
+  const auto at = static_cast<location_id>(used_++);
+  message first;
+  first.value = value;
+  first.released = t.current;  // whoever gets hold of the object knows how it was made
+  history_[at].push_back(first);
+  return at;
+}
+
+stamp memory::floor(const thread_memory& t, location_id at, std::memory_order order) const {
+  const stamp own = t.current.seen[at];
+  if (order != std::memory_order_seq_cst) return own;
+  return std::max({own, fenced_[at], sc_stores_[at]});
+}
+
+std::uint64_t memory::load(thread_memory& t, location_id at, std::memory_order order) {
+  const std::vector<message>& past = history_[at];
+  const auto newest = static_cast<stamp>(past.size() - 1);
+  const stamp oldest = std::max<stamp>(floor(t, at, order),
+                                       static_cast<stamp>(newest - static_cast<stamp>(oldest_readable) + 1));
+  auto count = static_cast<unsigned>(newest - oldest + 1);
+  if (t.fresh > 0) {
+    --t.fresh;
+    count = 1;
+  }
+  if (t.stale[at] >= stale_in_a_row) count = 1;
+  const std::size_t position = host_.chooses->position();
+  const choice& chosen = host_.chooses->choose_read(count);
+  stamp which = 0;
+  if (chosen.promised) {
+    which = make_promise(t, at, promise(chosen.made));
+  } else {
+    which = static_cast<stamp>(newest - static_cast<stamp>(chosen.taken));
+    if (past[static_cast<std::size_t>(which)].promised &&
+        past[static_cast<std::size_t>(which)].owner.by == t.id) {
+      host_.infeasible();  // its own store, which it has not made yet
+    }
+  }
+  t.stale[at] = which < newest ? static_cast<std::uint8_t>(t.stale[at] + 1) : std::uint8_t{0};
+  const std::uint64_t value = read(t, at, which, order);
+  last_was_stale_ = which != newest;
+  loads_.push_back({moment_, position, at, t.id, value});
+  return value;
+}
+
+std::uint64_t memory::read(thread_memory& t, location_id at, stamp which, std::memory_order order) {
+  ++moment_;
+  ++t.operations;
+  const message& m = history_[at][static_cast<std::size_t>(which)];
+  t.current.seen[at] = std::max(t.current.seen[at], which);
+  t.acquired.join(m.released);
+  if (acquires(order)) {
+    t.current.join(m.released);
+    blocks_promises(t);
+  }
+  return m.value;
+}
+
+void memory::store(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
+  ++moment_;
+  ++t.operations;
+  if (outstanding_ != 0 && keep_promise(t, at, value, order)) return;
+  if (order == std::memory_order_relaxed) look_for_promises(t, at, value);
+  append(t, at, value, order, nullptr);
+}
+
+void memory::append(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order,
+                    const view* sequence) {
+  std::vector<message>& past = history_[at];
+  const auto which = static_cast<stamp>(past.size());
+  t.current.seen[at] = which;
+  t.acquired.seen[at] = std::max(t.acquired.seen[at], which);
+  message m;
+  m.value = value;
+  m.released = releases(order) ? t.current : t.released;
+  m.released.seen[at] = which;  // V2
+  if (sequence != nullptr) m.released.join(*sequence);
+  past.push_back(m);
+  if (releases(order)) ++t.current.happened[t.id];  // what follows is not part of what was released
+  if (order == std::memory_order_seq_cst) sc_stores_[at] = which;
+}
+
+std::uint64_t memory::peek(const thread_memory& t, location_id at) {
+  const message& m = history_[at].back();
+  if (m.promised && m.owner.by == t.id) host_.infeasible();
+  return m.value;
+}
+
+void memory::modify(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
+  const auto newest = static_cast<stamp>(history_[at].size() - 1);
+  read(t, at, newest, order);
+  const view sequence = history_[at].back().released;  // a read-modify-write continues the release sequence
+  append(t, at, value, order, &sequence);
+}
+
+bool memory::compare_exchange(thread_memory& t, location_id at, std::uint64_t& expected, std::uint64_t value,
+                              std::memory_order won, std::memory_order lost, bool weak) {
+  const std::uint64_t before = peek(t, at);
+  const std::vector<message>& past = history_[at];
+  const auto newest = static_cast<stamp>(past.size() - 1);
+  const bool can_win = before == expected;
+  const stamp reach = t.stale[at] >= stale_in_a_row ? stamp{0} : stamp{3};
+  const stamp oldest = std::max<stamp>(floor(t, at, lost), static_cast<stamp>(newest - reach));
+  // What it may read and fail on: values that differ; for a weak one also, once in an execution, the expected one.
+  std::array<stamp, 4> fails_on{};
+  unsigned failures = 0;
+  for (stamp k = newest; k >= oldest; --k) {
+    const message& m = past[static_cast<std::size_t>(k)];
+    const bool spurious = m.value == expected;
+    if (spurious && !(weak && k == newest && spurious_failures_ == 0)) continue;
+    if (!(m.promised && m.owner.by == t.id)) fails_on[failures++] = k;
+  }
+  const unsigned chosen = host_.chooses->choose(failures + (can_win ? 1U : 0U));
+  if (can_win && chosen == 0) {
+    modify(t, at, value, won);
+    return true;
+  }
+  const stamp which = fails_on[chosen - (can_win ? 1U : 0U)];
+  t.stale[at] = which < newest ? static_cast<std::uint8_t>(t.stale[at] + 1) : std::uint8_t{0};
+  last_was_stale_ = which < newest;
+  const std::uint64_t found = read(t, at, which, lost);
+  if (found == expected) ++spurious_failures_;
+  expected = found;
+  return false;
+}
+
+void memory::full_fence(thread_memory& t) {
+  ++moment_;
+  ++t.operations;
+  t.current.join(t.acquired);
+  t.current.seen.join(fenced_);
+  t.current.seen.join(sc_stores_);
+  fenced_.join(t.current.seen);
+  t.acquired.join(t.current);
+  t.released = t.current;
+  ++t.current.happened[t.id];
+  blocks_promises(t);
+}
+
+void memory::light_barrier(thread_memory& t) {
+  t.current.seen.join(t.heavy);
+  t.before_barrier = t.current.seen;
+}
+
+void memory::remote_fence(thread_memory& t) {
+  fenced_.join(t.before_barrier);
+  t.heavy.join(fenced_);
+  t.heavy.join(sc_stores_);
+}
+
+void memory::start(thread_memory& child, const thread_memory& parent) {
+  child.current = parent.current;
+  child.acquired = parent.current;
+  child.released = {};
+  child.before_barrier = parent.current.seen;
+  child.current.happened[child.id] = 1;
+}
+
+void memory::join(thread_memory& parent, const thread_memory& child) { parent.current.join(child.current); }
+
+// From here on: promises.
+
+// A store cannot be made before what its thread has acquired or fenced.
+void memory::blocks_promises(thread_memory& t) { t.hoistable_since = moment_; }
+
+// A relaxed store could have been made at any moment since hoistable_since; whoever has loaded the location since then
+// could have read it.
+void memory::look_for_promises(const thread_memory& t, location_id at, std::uint64_t value) {
+  if (promises_ >= promises_an_execution) return;
+  for (std::size_t i = loads_.size(); i-- > 0 && loads_[i].moment > t.hoistable_since;) {
+    const past_load& l = loads_[i];
+    if (l.at != at || l.by == t.id || l.value == value) continue;
+    candidates_.push_back({l.position, {t.id, t.operations, value}});
+  }
+}
+
+stamp memory::make_promise(const thread_memory& t, location_id at, const promise& p) {
+  if (p.by == t.id || promises_ >= promises_an_execution) host_.infeasible();
+  ++promises_;
+  ++outstanding_;
+  const auto which = static_cast<stamp>(history_[at].size());
+  message m;
+  m.value = p.value;
+  m.released = host_.thread(p.by).released;
+  m.released.seen[at] = which;  // V2
+  m.promised = true;
+  m.owner = p;
+  m.promised_at = moment_;
+  history_[at].push_back(m);
+  return which;
+}
+
+thread_id memory::owes() const noexcept {
+  for (std::size_t l = 0; l < used_; ++l) {
+    for (const message& m : history_[l]) {
+      if (m.promised) return m.owner.by;
+    }
+  }
+  return 0;
+}
+
+// Whether this store is the promised one. A store that should have been, and is not, makes the execution impossible.
+bool memory::keep_promise(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
+  for (std::size_t l = 0; l < used_; ++l) {
+    for (std::size_t k = 0; k < history_[l].size(); ++k) {
+      message& m = history_[l][k];
+      if (!m.promised || m.owner.by != t.id) continue;
+      if (t.operations < m.owner.operation) {
+        if (l == at) host_.infeasible();  // an earlier store to the same place comes after a later one
+        continue;
+      }
+      const bool kept = l == at && m.owner.operation == t.operations && m.value == value &&
+                        order == std::memory_order_relaxed && t.hoistable_since <= m.promised_at &&
+                        t.current.seen[at] < static_cast<stamp>(k);
+      if (!kept) host_.infeasible();
+      m.promised = false;
+      --outstanding_;
+      t.current.seen[at] = static_cast<stamp>(k);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace weft::model

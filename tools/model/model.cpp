@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "model/model.hpp"
+
+#include "support/scale.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::model {
+namespace {
+
+/// The trace, with a waiting loop's rounds counted instead of repeated.
+void print_trace(const std::vector<std::string>& trace) {
+  for (std::size_t i = 0; i < trace.size();) {
+    std::size_t same = 1;
+    while (i + same < trace.size() && trace[i + same] == trace[i]) ++same;
+    std::printf("    %s\n", trace[i].c_str());
+    if (same > 1) std::printf("    ... %zu times\n", same);
+    i += same;
+  }
+}
+
+void print(const registered& m, const finding& f) {
+  std::printf("%s.%s: %s\n  found by %s in execution %llu; the schedule, shortened:\n", m.suite, m.name,
+              f.why.c_str(), f.found_by.c_str(), static_cast<unsigned long long>(f.after));
+  print_trace(f.trace);
+  std::printf("  repeat it: WEFT_MODEL_SCHEDULE='%s' PROGRAM --gtest_filter=%s.%s\n",
+              to_text(f.schedule).c_str(), m.suite, m.name);
+}
+
+void repeat(const registered& m, const char* text) {
+  const std::optional<finding> found = replay(the_execution(), m.body, from_text(text));
+  if (found) {
+    print(m, *found);
+    FAIL() << found->why;
+  }
+  print_trace(the_execution().trace());
+  std::printf("  this schedule does not fail\n");
+}
+
+}  // namespace
+
+std::vector<registered>& all_models() {
+  static std::vector<registered> models;
+  return models;
+}
+
+execution& the_execution() {
+  static execution one;
+  return one;
+}
+
+effort affordable_effort() {
+  effort how;
+  const bool long_run = testing::repetitions(2) == 2;
+  how.pct = testing::scaled(long_run ? 1'000'000U : 100'000U, 500U);
+  how.random = how.pct / 5;
+  how.preemptions = testing::scaled(long_run ? 3U : 2U, 1U);
+  how.exhaustive_limit = testing::scaled(3'000'000U, 5'000U);
+  if (const char* const seed = ::secure_getenv("WEFT_SEED")) how.seed = std::strtoull(seed, nullptr, 0);
+  return how;
+}
+
+void run_test(const char* suite, const char* name) {
+  const auto& models = all_models();
+  const auto found = std::find_if(models.begin(), models.end(), [&](const registered& r) {
+    return std::strcmp(r.suite, suite) == 0 && std::strcmp(r.name, name) == 0;
+  });
+  ASSERT_NE(found, models.end());
+  const registered& m = *found;
+  if (const char* const schedule = ::secure_getenv("WEFT_MODEL_SCHEDULE")) return repeat(m, schedule);
+
+  const effort how = affordable_effort();
+  const verdict v = explore(the_execution(), m.body, how, true);
+  std::printf("  %llu executions, at most %zu steps, %llu impossible; %s\n",
+              static_cast<unsigned long long>(v.executions), v.longest,
+              static_cast<unsigned long long>(v.infeasible),
+              v.exhausted ? "all schedules up to the bound" : "bound not exhausted");
+  if (v.found) print(m, *v.found);
+  if (m.must_find != nullptr) {
+    ASSERT_TRUE(v.found) << "the planted fault was not found";
+    EXPECT_NE(v.found->why.find(m.must_find), std::string::npos) << v.found->why;
+    return;
+  }
+  EXPECT_FALSE(v.found) << v.found->why;
+  if (!v.found && how.preemptions <= 2 && testing::scaled(true, false)) {
+    EXPECT_TRUE(v.exhausted) << "the model is too large to try all schedules with " << how.preemptions
+                             << " preemptions: shrink it";
+  }
+}
+
+}  // namespace weft::model
