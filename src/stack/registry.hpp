@@ -68,7 +68,9 @@ class basic_slab_registry {
 
   /// The stack whose guard or usable part holds the address; empty where none does.
   [[nodiscard]] stack_location find(const void* address) const noexcept {
-    const std::size_t used = used_.load(std::memory_order_acquire);  // [SR-used]
+    // relaxed: whoever runs on a stack of a slab was handed it after add() had raised the bound, and so sees it; an
+    // entry that is seen too early looks free.
+    const std::size_t used = used_.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < used; ++i) {
       const entry& e = table_[i];
       const std::uint32_t before = e.version.load(std::memory_order_acquire);  // [SR-change]
@@ -115,8 +117,8 @@ class basic_slab_registry {
   void raise_used(std::size_t least) noexcept {
     std::size_t used = used_.load(std::memory_order_relaxed);
     while (used < least &&
-           // release: who sees the new bound sees the entry. [SR-used] pairs with acquire in find()
-           !used_.compare_exchange_weak(used, least, std::memory_order_release, std::memory_order_relaxed)) {
+           // relaxed: see find()
+           !used_.compare_exchange_weak(used, least, std::memory_order_relaxed, std::memory_order_relaxed)) {
     }
   }
 

@@ -7,6 +7,7 @@
 #include <weft/detail/assert.hpp>
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -151,11 +152,19 @@ void execution::free_blocks() {
   blocks_.clear();
 }
 
-void execution::fail(const std::string& why) {
+void execution::fail(const char* why, ...) {
   WEFT_CHECK(concurrent_, "a model fails in a thread or in its final check, not while it is set up");
   if (certifying_ != 0) infeasible();
-  failure_ = why;
-  if (how_.traced) note_text("FAILS: " + why);
+  char text[256];
+  std::va_list arguments;
+  va_start(arguments, why);
+  std::vsnprintf(text, sizeof text, why, arguments);
+  va_end(arguments);
+  failure_ = text;
+  if (how_.traced) {
+    trace_.emplace_back("FAILS: ");
+    trace_.back() += text;
+  }
   const thread_id debtor = memory_.owes();
   if (debtor == 0) end_as_failed();
   if (debtor == running_) infeasible();
@@ -207,7 +216,7 @@ thread_id execution::next_thread() {
     }
     count = candidates(ready);
   }
-  if (count == 0) fail("nobody can run: " + who_sleeps());
+  if (count == 0) fail_asleep();
   if (++steps_ > most_steps) fail("livelock: no end after 20,000 steps");
   const bool goes_on = ready[0] == running_ && threads_[running_].is == condition::ready;
   const bool spent = how_.exhaustive && goes_on && preemptions_ >= how_.preemptions;
@@ -298,14 +307,16 @@ unsigned execution::wake(location_id at, unsigned count) {
   return woken;
 }
 
-std::string execution::who_sleeps() const {
-  std::string names;
-  for (std::size_t i = 1; i < live_; ++i) {
+void execution::fail_asleep() {
+  char names[200] = "";
+  std::size_t length = 0;
+  for (std::size_t i = 1; i < live_ && length < sizeof names; ++i) {
     if (threads_[i].is == condition::finished) continue;
-    if (!names.empty()) names += ", ";
-    names += threads_[i].called;
+    const int added = std::snprintf(names + length, sizeof names - length, "%s%s", length == 0 ? "" : ", ",
+                                    threads_[i].called);
+    length += static_cast<std::size_t>(added);
   }
-  return names + " sleep, and nobody is left to wake them";
+  fail("nobody can run: %s sleep, and nobody is left to wake them", names);
 }
 
 // ---- memory --------------------------------------------------------------------------------------------------------
@@ -323,7 +334,7 @@ void execution::drop_location(location_id at, const void* self) noexcept {
 
 void execution::check_alive(location_id at, const void* self) {
   if (at >= locations_.size() || locations_[at].self != self) {
-    fail(std::string(threads_[running_].called) + " touches an atomic that was destroyed");
+    fail("%s touches an atomic that was destroyed", threads_[running_].called);
   }
 }
 
@@ -426,18 +437,16 @@ void execution::drop_cell(std::uint32_t cell, const void* self) noexcept {
 
 void execution::touch_cell(std::uint32_t cell, const void* self, bool writes) {
   const char* const who = threads_[running_].called;
-  if (cell >= cells_.size() || cells_[cell].self != self)
-    fail(std::string(who) + " touches data that was destroyed");
+  if (cell >= cells_.size() || cells_[cell].self != self) fail("%s touches data that was destroyed", who);
   cell_state& c = cells_[cell];
   const clocks& before = me().current.happened;
   if (before[c.writer] < c.written) {
-    fail(std::string("data race: ") + who + (writes ? " writes" : " reads") + " what " +
-         threads_[c.writer].called + " writes");
+    fail("data race: %s %s what %s writes", who, writes ? "writes" : "reads", threads_[c.writer].called);
   }
   if (writes) {
     for (std::size_t i = 0; i < live_; ++i) {
       if (before[i] < c.read[i]) {
-        fail(std::string("data race: ") + who + " writes what " + threads_[i].called + " reads");
+        fail("data race: %s writes what %s reads", who, threads_[i].called);
       }
     }
     c.writer = running_;

@@ -63,8 +63,9 @@ class execution {
   [[nodiscard]] const memory& shared() const noexcept { return memory_; }
   [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
 
-  /// Ends the execution as a failure. Does not return.
-  [[noreturn]] void fail(const std::string& why);
+  /// Ends the execution as a failure, for a reason given as to printf. Leaves the thread where it is: nothing on its stack
+  /// is destroyed, so the caller must not hold anything that needs it.
+  [[noreturn, gnu::format(printf, 2, 3)]] void fail(const char* why, ...);
   [[noreturn]] void infeasible();
 
   // For world: the model describes itself.
@@ -166,7 +167,7 @@ class execution {
   [[noreturn]] WEFT_SWITCHES void leave();
   [[noreturn]] void end_as_failed();
   void wake_paused() noexcept;
-  [[nodiscard]] std::string who_sleeps() const;
+  [[noreturn]] void fail_asleep();
 
   std::memory_order mutated(std::memory_order order, place where, operation what);
   [[nodiscard]] bool left_out(place where, operation what);

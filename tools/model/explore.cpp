@@ -19,8 +19,8 @@ class crash_catcher {
 #if !WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER
     struct sigaction action {};
     action.sa_handler = [](int signal) {
-      execution::now().fail(signal == SIGABRT ? "a check in the code under test failed"
-                                              : "a wild pointer was followed");
+      execution::now().fail(
+          "%s", signal == SIGABRT ? "a check in the code under test failed" : "a wild pointer was followed");
     };
     action.sa_flags = SA_NODEFER;  // the handler leaves by a switch
     for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);

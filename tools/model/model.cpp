@@ -56,10 +56,10 @@ execution& the_execution() {
 effort affordable_effort() {
   effort how;
   const bool long_run = testing::repetitions(2) == 2;
-  how.pct = testing::scaled(long_run ? 1'000'000U : 100'000U, 500U);
+  how.pct = testing::scaled(long_run ? 1'000'000U : 100'000U, 100U);
   how.random = how.pct / 5;
   how.preemptions = testing::scaled(long_run ? 3U : 2U, 1U);
-  how.exhaustive_limit = testing::scaled(3'000'000U, 5'000U);
+  how.exhaustive_limit = testing::scaled(3'000'000U, 1'000U);
   if (const char* const seed = ::secure_getenv("WEFT_SEED")) how.seed = std::strtoull(seed, nullptr, 0);
   return how;
 }

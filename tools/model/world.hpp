@@ -77,7 +77,7 @@ class world {
 
 /// Ends the execution as a failure unless the condition holds.
 inline void require(bool holds, const char* what) {
-  if (!holds) execution::now().fail(what);
+  if (!holds) execution::now().fail("%s", what);
 }
 
 }  // namespace weft::model
