@@ -18,7 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 jobs = 2
-tops = ("src", "include", "tests", "examples", "bench")
+tops = ("src", "include", "tests", "examples", "bench", "tools")
 finding_line = re.compile(r"^(?:\S.*:\d+:\d+: )?(?:error|warning): ")
 
 

@@ -136,7 +136,7 @@ TEST(Mutants, AreOneStepWeaker) {
 
 class SurvivorFileTest : public ::testing::Test {
  protected:
-  ~SurvivorFileTest() override { std::remove(path_.c_str()); }
+  void TearDown() override { std::remove(path_.c_str()); }
 
   const std::string& written(const char* text) {
     std::ofstream(path_) << text;

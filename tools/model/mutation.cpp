@@ -79,7 +79,7 @@ const registered* killer(const mutant& m, const sites_by_model& sites, const eff
   for (const auto& [model, touched] : sites) {
     mutant site = m;
     site.to = site.from;
-    if (touched.count(site) == 0) continue;
+    if (!touched.contains(site)) continue;
     the_execution().set_mutant(m);
     const verdict v = explore(the_execution(), model->body, how, false);
     the_execution().set_mutant(std::nullopt);
@@ -117,7 +117,7 @@ class campaign {
       if (index++ % options_.shards + 1 == options_.shard) judge(m, sites);
     }
     for (const auto& [text, reason] : reasons_) {
-      if (known.count(text) == 0) complain("no such mutant any more: " + text);
+      if (!known.contains(text)) complain("no such mutant any more: " + text);
     }
     std::printf("%u mutants: %u killed, %u survive with a reason, %u complaints\n",
                 killed_ + excused_ + unexcused_, killed_, excused_, complaints_);
@@ -129,7 +129,7 @@ class campaign {
     std::string why;
     const registered* const by = killer(m, sites, mutation_effort(), why);
     const std::string text = key(m);
-    const bool excused = reasons_.count(text) != 0;
+    const bool excused = reasons_.contains(text);
     if (by != nullptr) {
       ++killed_;
       if (options_.verbose)
