@@ -95,6 +95,70 @@ MODEL_FINDS(StoreBuffering, AReadModifyWriteIsNoFence, "neither saw") {
   world.finally([&s] { require(s.first == 1 || s.second == 1, "neither saw the other"); });
 }
 
+/// What hung mutexes of another library on machines weaker than x86: the side that unlocks changes the state by a
+/// read-modify-write and then looks for waiters, with or without a fence between.
+void unlock_and_look(world& in, bool fenced) {
+  auto& s = in.make<pair>();  // x: the lock is free; y: somebody waits
+  in.thread("unlocks", [&s, fenced] {
+    s.x.fetch_add(1, seq_cst);
+    if (fenced) platform::full_fence();
+    s.first = s.y.load(relaxed);
+  });
+  in.thread("waits", [&s] {
+    s.y.fetch_add(1, seq_cst);
+    platform::full_fence();
+    s.second = s.x.load(relaxed);
+  });
+  in.finally([&s] { require(s.first == 1 || s.second == 1, "neither saw the other"); });
+}
+
+MODEL_FINDS(StoreBuffering, AReadModifyWriteIsNoFenceBesideOne, "neither saw") {
+  unlock_and_look(world, false);
+}
+MODEL(StoreBuffering, AReadModifyWriteNeedsItsFence) { unlock_and_look(world, true); }
+
+MODEL(StoreBuffering, SequentiallyConsistentAccessesPairWithAFence) {
+  auto& s = world.make<pair>();
+  world.thread("accesses", [&s] {
+    s.x.store(1, seq_cst);
+    s.first = s.y.load(seq_cst);
+  });
+  world.thread("fence", [&s] {
+    s.y.store(1, relaxed);
+    platform::full_fence();
+    s.second = s.x.load(relaxed);
+  });
+  world.finally([&s] { require(s.first == 1 || s.second == 1, "neither saw the other"); });
+}
+
+/// One heavy barrier pairs with the light ones of two threads, whose fences come at different moments.
+MODEL(StoreBuffering, OneHeavyBarrierPairsWithMany) {
+  struct state : pair {
+    platform::atomic<int> z{0};
+    int third = -1;
+  };
+  auto& s = world.make<state>();
+  world.thread("one", [&s] {
+    s.x.store(1, release);
+    light();
+    s.first = s.z.load(acquire);
+  });
+  world.thread("two", [&s] {
+    s.y.store(1, release);
+    light();
+    s.second = s.z.load(acquire);
+  });
+  world.thread("heavy", [&s] {
+    s.z.store(1, release);
+    heavy();
+    s.third = s.x.load(acquire) + 2 * s.y.load(acquire);
+  });
+  world.finally([&s] {
+    require(s.first == 1 || s.third % 2 == 1, "one and heavy missed each other");
+    require(s.second == 1 || s.third / 2 == 1, "two and heavy missed each other");
+  });
+}
+
 /// One thread writes data and then a flag; the other reads the flag and then the data.
 void message_passing(world& in, std::memory_order publish, std::memory_order look) {
   auto& s = in.make<pair>();
