@@ -7,12 +7,18 @@
 
 set(WEFT_PUBLIC_HEADERS
     include/weft/config.hpp
+    include/weft/deque.hpp
     include/weft/detail/assert.hpp
     include/weft/detail/atomics.hpp
+    include/weft/detail/cache_line.hpp
+    include/weft/detail/chase_lev.hpp
+    include/weft/detail/chase_lev_buffer.hpp
     include/weft/detail/sanitizers.hpp
+    include/weft/detail/words.hpp
     include/weft/error.hpp
     include/weft/fwd.hpp
     include/weft/result.hpp
+    include/weft/steal_result.hpp
     include/weft/weft.hpp
 )
 set(WEFT_SOURCES

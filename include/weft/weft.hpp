@@ -4,7 +4,9 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/deque.hpp>
 #include <weft/error.hpp>
 #include <weft/fwd.hpp>
 #include <weft/result.hpp>
+#include <weft/steal_result.hpp>
 #include <weft/version.hpp>
