@@ -43,6 +43,8 @@ enum class errc : int {
   mapping_limit = 22,
   /// The process runs with a hardware shadow stack, which the context switch does not support.
   shadow_stack_active = 23,
+  /// No memory is left for what weft keeps of a task.
+  out_of_memory = 24,
 };
 
 /// The category of every weft::errc; its name is "weft".

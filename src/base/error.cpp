@@ -24,7 +24,8 @@ class category final : public std::error_category {
       case errc::would_block: return std::errc::operation_would_block;
       case errc::memory_budget_exhausted:
       case errc::out_of_stacks:
-      case errc::mapping_limit: return std::errc::not_enough_memory;
+      case errc::mapping_limit:
+      case errc::out_of_memory: return std::errc::not_enough_memory;
       case errc::invalid_stack_size: return std::errc::invalid_argument;
       case errc::shadow_stack_active: return std::errc::not_supported;
       default: return {code, *this};
@@ -51,6 +52,7 @@ class category final : public std::error_category {
         return "another guarded stack would pass the kernel's limit on mappings: raise vm.max_map_count";
       case errc::shadow_stack_active:
         return "a hardware shadow stack is active in this process, which the context switch does not support";
+      case errc::out_of_memory: return "no memory left for another task";
     }
     return "unknown weft error";
   }

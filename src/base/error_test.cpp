@@ -21,7 +21,8 @@ constexpr errc all[] = {errc::closed,
                         errc::invalid_stack_size,
                         errc::out_of_stacks,
                         errc::mapping_limit,
-                        errc::shadow_stack_active};
+                        errc::shadow_stack_active,
+                        errc::out_of_memory};
 
 TEST(Error, EveryCodeHasWordsOfItsOwn) {
   std::set<std::string> messages;
@@ -46,6 +47,7 @@ TEST(Error, StandardConditionsRecogniseTheCodes) {
   EXPECT_EQ(std::error_code(errc::would_block), std::errc::operation_would_block);
   EXPECT_EQ(std::error_code(errc::out_of_stacks), std::errc::not_enough_memory);
   EXPECT_EQ(std::error_code(errc::mapping_limit), std::errc::not_enough_memory);
+  EXPECT_EQ(std::error_code(errc::out_of_memory), std::errc::not_enough_memory);
   EXPECT_EQ(std::error_code(errc::invalid_stack_size), std::errc::invalid_argument);
   EXPECT_NE(std::error_code(errc::worker_panic), std::errc::not_enough_memory);
 }

@@ -11,6 +11,7 @@
 
 #include <weft/detail/assert.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace weft::impl {
@@ -55,10 +56,30 @@ class runnable {
 };
 static_assert(sizeof(runnable) == sizeof(void*));
 
+/// A word of an intrusive list: the next runnable, with its kind. Most lists belong to one thread, or change hands as
+/// a whole: there read() and write() are all. In the global queue the pushers of two neighbours and a taker meet at
+/// one, hence it is atomic.
+template <class Platform>
+class run_link_word {
+ public:
+  /// The next one. relaxed: whoever owns the list is alone with it.
+  [[nodiscard]] runnable read() const noexcept { return load(std::memory_order_relaxed); }
+  void write(runnable next) noexcept { store(next, std::memory_order_relaxed); }
+
+  /// The same in a list that does not belong to one thread; the order is argued where it is given.
+  [[nodiscard]] runnable load(std::memory_order order) const noexcept {
+    return runnable::from_word(word_.load(order));
+  }
+  void store(runnable next, std::memory_order order) noexcept { word_.store(next.word(), order); }
+
+ private:
+  typename Platform::template atomic<std::uintptr_t> word_{0};
+};
+
 /// The link by which a runnable hangs in an intrusive queue. What a queue of that kind holds begins with one.
 template <class Platform>
 struct run_link {
-  typename Platform::template plain<runnable> next;
+  run_link_word<Platform> next;
 
   /// The link of a runnable that has one.
   [[nodiscard]] static run_link& of(runnable r) noexcept { return *static_cast<run_link*>(r.address()); }
