@@ -37,6 +37,7 @@ set(WEFT_SOURCES
     src/sys/clock.cpp
     src/sys/entropy.cpp
     src/sys/fault_handler.cpp
+    src/sys/futex.cpp
     src/sys/membarrier.cpp
     src/sys/memory.cpp
     src/sys/process_memory.cpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// platform — the seam between weft and the world: atomics, time, chance, threads, locks, memory.
+// platform — the seam between weft and the world: atomics, time, chance, threads, locks, sleep, memory.
 //
 // A component with a protocol in it, or with failures to be tested, is a template over a Platform and takes from
 // it everything that a test might want to control. (What is bound to the process by nature is not: the fault
@@ -15,6 +15,7 @@
 #include "base/rng.hpp"
 #include "sys/clock.hpp"
 #include "sys/entropy.hpp"
+#include "sys/futex.hpp"
 #include "sys/memory.hpp"
 #include "sys/mutex.hpp"
 #include "sys/thread.hpp"
@@ -49,7 +50,7 @@ concept thread_provider = requires(void (*body)(void*), void* argument, T thread
 
 /// Everything a component may take from outside.
 template <class P>
-concept platform = atomics_provider<P> && clock_source<typename P::clock> &&
+concept platform = sleeping_platform<P> && clock_source<typename P::clock> &&
     memory_provider<typename P::memory> && thread_provider<typename P::thread> &&
     requires(typename P::mutex mutex) {
       mutex.lock();
@@ -68,6 +69,7 @@ struct real_platform : std_atomics {
   using memory = system_memory;
   using thread = system_thread;
   using mutex = system_mutex;
+  using sleeper = system_sleeper;
 };
 static_assert(platform<real_platform>);
 static_assert(std::same_as<real_platform::atomic<int>, std::atomic<int>>, "the seam must cost nothing");

@@ -14,6 +14,7 @@
 #include "base/rng.hpp"
 #include "sys/clock.hpp"
 #include "sys/entropy.hpp"
+#include "sys/futex.hpp"
 #include "sys/memory.hpp"
 #include "sys/mutex.hpp"
 #include "sys/thread.hpp"
@@ -41,8 +42,10 @@ enum class door : std::uint8_t {
   mutex_lock,
   allocate,
   heavy_barrier,
+  sleep,
+  wake,
 };
-inline constexpr std::size_t door_count = static_cast<std::size_t>(door::heavy_barrier) + 1;
+inline constexpr std::size_t door_count = static_cast<std::size_t>(door::wake) + 1;
 
 /// What has passed each door, and what is to happen at it.
 class door_plan {
@@ -221,6 +224,20 @@ class WEFT_CAPABILITY("mutex") interposed_mutex : public system_mutex {
   void unlock() WEFT_RELEASE() { system_mutex::unlock(); }
 };
 
+/// system_sleeper behind doors; a sleep that is to fail ends for no reason.
+struct interposed_sleeper {
+  template <class Word>
+  [[nodiscard]] static sleep_end wait(const Word& word, std::uint32_t seen, time_point deadline) noexcept {
+    if (doors.pass(door::sleep)) return sleep_end::woken;
+    return system_sleeper::wait(word, seen, deadline);
+  }
+  template <class Word>
+  static void wake_one(const Word& word) noexcept {
+    (void)doors.pass(door::wake);
+    system_sleeper::wake_one(word);
+  }
+};
+
 /// The world behind doors.
 struct interposed_platform : std_atomics {
   template <class T>
@@ -239,6 +256,7 @@ struct interposed_platform : std_atomics {
   using memory = interposed_memory;
   using thread = interposed_thread;
   using mutex = interposed_mutex;
+  using sleeper = interposed_sleeper;
 };
 
 }  // namespace weft::impl
