@@ -49,6 +49,8 @@ set(WEFT_SOURCES
     src/stack/registry.cpp
     src/stack/stack_pool.cpp
     src/stack/usage.cpp
+    # event
+    src/event/futex_loop.cpp
 )
 if(NOT WEFT_USES_BOOST_SWITCH)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
