@@ -101,9 +101,13 @@ TEST(Explore, EachSearchFindsItAlone) {
 
 TEST(Explore, CountsAllSchedulesOfASmallProgram) {
   const auto two_stores = [](world& in) {
-    auto& a = in.make<platform::atomic<int>>(0);
-    in.thread("one", [&a] { a.store(1, std::memory_order_relaxed); });
-    in.thread("two", [&a] { a.store(2, std::memory_order_relaxed); });
+    struct state {
+      platform::atomic<int> a{0};
+      platform::atomic<int> b{0};
+    };
+    auto& s = in.make<state>();
+    in.thread("one", [&s] { s.a.store(1, std::memory_order_relaxed); });
+    in.thread("two", [&s] { s.b.store(2, std::memory_order_relaxed); });
   };
   effort how;
   how.pct = 0;

@@ -71,6 +71,7 @@ void execution::reset() {
   steps_ = 0;
   fruitless_rounds_ = 0;
   certifying_ = 0;
+  woken_for_nothing_ = false;
   locations_.clear();
   cells_.clear();
   outcome_ = outcome::clean;
@@ -281,6 +282,11 @@ bool execution::sleep(location_id at, const void* self, std::uint64_t expected, 
   point();
   check_alive(at, self);
   if (memory_.newest(at) != expected) return true;
+  if (!woken_for_nothing_ && oracle_.choose(2) == 1) {
+    woken_for_nothing_ = true;
+    if (how_.traced) note_text(std::string(threads_[running_].called) + " wakes for no reason");
+    return true;
+  }
   thread& t = threads_[running_];
   if (how_.traced) note_text(std::string(t.called) + " sleeps");
   t.is = timed ? condition::asleep_for_a_while : condition::asleep;
@@ -358,7 +364,7 @@ void execution::store(location_id at, const void* self, std::uint64_t value, std
   begin_operation(at, self);
   memory_.store(me(), at, value, order);
   wake_paused();
-  note(where, "store", order, value, nullptr);
+  note(where, memory_.last_was_stale() ? "store, overtaken" : "store", order, value, nullptr);
 }
 
 bool execution::compare_exchange(location_id at, const void* self, std::uint64_t& expected,

@@ -61,6 +61,8 @@ class execution {
   [[nodiscard]] const std::vector<std::string>& trace() const noexcept { return trace_; }
   [[nodiscard]] const oracle& choices() const noexcept { return oracle_; }
   [[nodiscard]] const memory& shared() const noexcept { return memory_; }
+  /// Whether the model's threads run, as opposed to its setting up.
+  [[nodiscard]] bool runs_threads() const noexcept { return concurrent_; }
   [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
 
   /// Ends the execution as a failure, for a reason given as to printf. Leaves the thread where it is: nothing on its stack
@@ -187,6 +189,7 @@ class execution {
   std::size_t steps_ = 0;
   unsigned fruitless_rounds_ = 0;
   thread_id certifying_ = 0;  // after a failure: whose promise must still be kept; 0 for nobody's
+  bool woken_for_nothing_ = false;
   std::vector<std::size_t> change_points_;
   std::vector<location_state> locations_;
   std::vector<cell_state> cells_;

@@ -19,6 +19,10 @@ class crash_catcher {
 #if !WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER
     struct sigaction action {};
     action.sa_handler = [](int signal) {
+      if (!execution::now().runs_threads()) {  // the checker itself, or a model that is being set up
+        ::signal(signal, SIG_DFL);
+        ::raise(signal);
+      }
       execution::now().fail(
           "%s", signal == SIGABRT ? "a check in the code under test failed" : "a wild pointer was followed");
     };

@@ -281,6 +281,52 @@ MODEL(Coherence, ReadersOfOneLocationAgreeOnItsOrder) {
   });
 }
 
+/// Each thread stores to both locations, in opposite order.
+void two_writes_each(world& in, std::memory_order second) {
+  auto& s = in.make<pair>();
+  in.thread("left", [&s, second] {
+    s.x.store(1, relaxed);
+    s.y.store(2, second);
+  });
+  in.thread("right", [&s, second] {
+    s.y.store(1, relaxed);
+    s.x.store(2, second);
+  });
+  in.finally(
+      [&s] { require(s.x.load(relaxed) == 2 || s.y.load(relaxed) == 2, "both first stores came last"); });
+}
+
+MODEL_FINDS(Coherence, TwoStoresOfTwoThreadsMayCrossOver, "both first stores") {
+  two_writes_each(world, relaxed);
+}
+
+MODEL(Coherence, AStoreComesAfterWhatItsThreadKnows) {
+  auto& s = world.make<pair>();
+  world.thread("first", [&s] {
+    s.x.store(1, relaxed);
+    s.y.store(1, release);
+  });
+  world.thread("second", [&s] {
+    if (s.y.load(acquire) == 1) s.x.store(2, relaxed);
+  });
+  world.finally([&s] {
+    require(s.y.load(relaxed) == 1, "stored");
+    s.second = s.x.load(relaxed);
+    require(s.second == 1 || s.second == 2, "one of the two");
+  });
+}
+
+MODEL(Coherence, NothingComesBetweenAReadModifyWriteAndWhatItRead) {
+  auto& s = world.make<pair>();
+  world.thread("adds", [&s] { s.first = s.x.fetch_add(10, relaxed); });
+  world.thread("stores", [&s] { s.x.store(1, relaxed); });
+  world.finally([&s] {
+    const int last = s.x.load(relaxed);
+    require((s.first == 0 && (last == 1 || last == 10)) || (s.first == 1 && last == 11),
+            "a store was overwritten unread");
+  });
+}
+
 /// Two writers, two readers who look at them in opposite order.
 void independent_reads(world& in, std::memory_order order, bool fenced) {
   struct state : pair {

@@ -10,7 +10,10 @@
 namespace weft::model {
 namespace {
 
-constexpr std::size_t oldest_readable = 8;  // a load chooses among so many of the newest messages
+constexpr unsigned oldest_readable = 8;  // a load chooses among so many of the newest messages
+constexpr std::size_t places_for_a_store =
+    3;  // at the end, or before one or two stores that its thread does not know of
+constexpr stamp room_between = 1 << 12;
 constexpr std::uint8_t stale_in_a_row =
     3;  // then a thread sees the newest: stores become visible in finite time
 constexpr std::size_t promises_an_execution = 1;
@@ -48,41 +51,51 @@ stamp memory::floor(const thread_memory& t, location_id at, std::memory_order or
   return std::max({own, fenced_[at], sc_stores_[at]});
 }
 
+// How many of the newest messages a load may choose from.
+unsigned memory::readable(const thread_memory& t, location_id at, std::memory_order order,
+                          unsigned most) const {
+  if (t.stale[at] >= stale_in_a_row) return 1;
+  const std::vector<message>& past = history_[at];
+  const stamp oldest = floor(t, at, order);
+  unsigned count = 1;
+  while (count < most && count < past.size() && past[past.size() - 1 - count].at >= oldest) ++count;
+  return count;
+}
+
+void memory::note_staleness(thread_memory& t, location_id at, std::size_t which) {
+  last_was_stale_ = which + 1 < history_[at].size();
+  t.stale[at] = last_was_stale_ ? static_cast<std::uint8_t>(t.stale[at] + 1) : std::uint8_t{0};
+}
+
 std::uint64_t memory::load(thread_memory& t, location_id at, std::memory_order order) {
   const std::vector<message>& past = history_[at];
-  const auto newest = static_cast<stamp>(past.size() - 1);
-  const stamp oldest = std::max<stamp>(floor(t, at, order),
-                                       static_cast<stamp>(newest - static_cast<stamp>(oldest_readable) + 1));
-  auto count = static_cast<unsigned>(newest - oldest + 1);
+  unsigned count = readable(t, at, order, oldest_readable);
   if (t.fresh > 0) {
     --t.fresh;
     count = 1;
   }
-  if (t.stale[at] >= stale_in_a_row) count = 1;
   const std::size_t position = host_.chooses->position();
   const choice& chosen = host_.chooses->choose_read(count);
-  stamp which = 0;
+  std::size_t which = 0;
   if (chosen.promised) {
     which = make_promise(t, at, promise(chosen.made));
   } else {
-    which = static_cast<stamp>(newest - static_cast<stamp>(chosen.taken));
-    if (past[static_cast<std::size_t>(which)].promised &&
-        past[static_cast<std::size_t>(which)].owner.by == t.id) {
+    which = past.size() - 1 - chosen.taken;
+    if (past[which].promised && past[which].owner.by == t.id) {
       host_.infeasible();  // its own store, which it has not made yet
     }
   }
-  t.stale[at] = which < newest ? static_cast<std::uint8_t>(t.stale[at] + 1) : std::uint8_t{0};
+  note_staleness(t, at, which);
   const std::uint64_t value = read(t, at, which, order);
-  last_was_stale_ = which != newest;
   loads_.push_back({moment_, position, at, t.id, value});
   return value;
 }
 
-std::uint64_t memory::read(thread_memory& t, location_id at, stamp which, std::memory_order order) {
+std::uint64_t memory::read(thread_memory& t, location_id at, std::size_t which, std::memory_order order) {
   ++moment_;
   ++t.operations;
-  const message& m = history_[at][static_cast<std::size_t>(which)];
-  t.current.seen[at] = std::max(t.current.seen[at], which);
+  const message& m = history_[at][which];
+  t.current.seen[at] = std::max(t.current.seen[at], m.at);
   t.acquired.join(m.released);
   if (acquires(order)) {
     t.current.join(m.released);
@@ -96,23 +109,41 @@ void memory::store(thread_memory& t, location_id at, std::uint64_t value, std::m
   ++t.operations;
   if (outstanding_ != 0 && keep_promise(t, at, value, order)) return;
   if (order == std::memory_order_relaxed) look_for_promises(t, at, value);
-  append(t, at, value, order, nullptr);
+  const std::size_t where = place_for(t, at, order);
+  last_was_stale_ = where != history_[at].size();
+  write(t, at, where, value, order, nullptr);
 }
 
-void memory::append(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order,
-                    const view* sequence) {
+// Where in modification order a store goes: at the end, or before stores of others that its thread does not know of.
+std::size_t memory::place_for(const thread_memory& t, location_id at, std::memory_order order) {
+  const std::vector<message>& past = history_[at];
+  std::array<std::size_t, places_for_a_store> places{past.size()};
+  unsigned count = 1;
+  if (order != std::memory_order_seq_cst) {
+    for (std::size_t i = past.size(); i-- > 1 && count < places.size() && past[i].at > t.current.seen[at];) {
+      const bool room = !past[i].follows && !past[i].promised && past[i].at - past[i - 1].at >= 2;
+      if (room) places[count++] = i;
+    }
+  }
+  return places[host_.chooses->choose(count)];
+}
+
+void memory::write(thread_memory& t, location_id at, std::size_t where, std::uint64_t value,
+                   std::memory_order order, const view* sequence) {
   std::vector<message>& past = history_[at];
-  const auto which = static_cast<stamp>(past.size());
-  t.current.seen[at] = which;
-  t.acquired.seen[at] = std::max(t.acquired.seen[at], which);
   message m;
+  m.at = where == past.size() ? past.back().at + room_between
+                              : past[where - 1].at + (past[where].at - past[where - 1].at) / 2;
   m.value = value;
+  m.follows = sequence != nullptr;
+  t.current.seen[at] = std::max(t.current.seen[at], m.at);
+  t.acquired.seen[at] = std::max(t.acquired.seen[at], m.at);
   m.released = releases(order) ? t.current : t.released;
-  m.released.seen[at] = which;  // V2
+  m.released.seen[at] = m.at;  // V2
   if (sequence != nullptr) m.released.join(*sequence);
-  past.push_back(m);
+  if (order == std::memory_order_seq_cst) sc_stores_[at] = m.at;
+  past.insert(past.begin() + static_cast<std::ptrdiff_t>(where), m);
   if (releases(order)) ++t.current.happened[t.id];  // what follows is not part of what was released
-  if (order == std::memory_order_seq_cst) sc_stores_[at] = which;
 }
 
 std::uint64_t memory::peek(const thread_memory& t, location_id at) {
@@ -122,37 +153,32 @@ std::uint64_t memory::peek(const thread_memory& t, location_id at) {
 }
 
 void memory::modify(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
-  const auto newest = static_cast<stamp>(history_[at].size() - 1);
-  read(t, at, newest, order);
+  read(t, at, history_[at].size() - 1, order);
   const view sequence = history_[at].back().released;  // a read-modify-write continues the release sequence
-  append(t, at, value, order, &sequence);
+  write(t, at, history_[at].size(), value, order, &sequence);
 }
 
 bool memory::compare_exchange(thread_memory& t, location_id at, std::uint64_t& expected, std::uint64_t value,
                               std::memory_order won, std::memory_order lost, bool weak) {
-  const std::uint64_t before = peek(t, at);
+  const bool can_win = peek(t, at) == expected;
   const std::vector<message>& past = history_[at];
-  const auto newest = static_cast<stamp>(past.size() - 1);
-  const bool can_win = before == expected;
-  const stamp reach = t.stale[at] >= stale_in_a_row ? stamp{0} : stamp{3};
-  const stamp oldest = std::max<stamp>(floor(t, at, lost), static_cast<stamp>(newest - reach));
   // What it may read and fail on: values that differ; for a weak one also, once in an execution, the expected one.
-  std::array<stamp, 4> fails_on{};
+  std::array<std::size_t, 4> fails_on{};
   unsigned failures = 0;
-  for (stamp k = newest; k >= oldest; --k) {
-    const message& m = past[static_cast<std::size_t>(k)];
+  const unsigned count = readable(t, at, lost, fails_on.size());
+  for (unsigned i = 0; i < count; ++i) {
+    const message& m = past[past.size() - 1 - i];
     const bool spurious = m.value == expected;
-    if (spurious && !(weak && k == newest && spurious_failures_ == 0)) continue;
-    if (!(m.promised && m.owner.by == t.id)) fails_on[failures++] = k;
+    if (spurious && !(weak && i == 0 && spurious_failures_ == 0)) continue;
+    if (!(m.promised && m.owner.by == t.id)) fails_on[failures++] = past.size() - 1 - i;
   }
   const unsigned chosen = host_.chooses->choose(failures + (can_win ? 1U : 0U));
   if (can_win && chosen == 0) {
     modify(t, at, value, won);
     return true;
   }
-  const stamp which = fails_on[chosen - (can_win ? 1U : 0U)];
-  t.stale[at] = which < newest ? static_cast<std::uint8_t>(t.stale[at] + 1) : std::uint8_t{0};
-  last_was_stale_ = which < newest;
+  const std::size_t which = fails_on[chosen - (can_win ? 1U : 0U)];
+  note_staleness(t, at, which);
   const std::uint64_t found = read(t, at, which, lost);
   if (found == expected) ++spurious_failures_;
   expected = found;
@@ -209,20 +235,20 @@ void memory::look_for_promises(const thread_memory& t, location_id at, std::uint
   }
 }
 
-stamp memory::make_promise(const thread_memory& t, location_id at, const promise& p) {
+std::size_t memory::make_promise(const thread_memory& t, location_id at, const promise& p) {
   if (p.by == t.id || promises_ >= promises_an_execution) host_.infeasible();
   ++promises_;
   ++outstanding_;
-  const auto which = static_cast<stamp>(history_[at].size());
   message m;
+  m.at = history_[at].back().at + room_between;
   m.value = p.value;
   m.released = host_.thread(p.by).released;
-  m.released.seen[at] = which;  // V2
+  m.released.seen[at] = m.at;  // V2
   m.promised = true;
   m.owner = p;
   m.promised_at = moment_;
   history_[at].push_back(m);
-  return which;
+  return history_[at].size() - 1;
 }
 
 thread_id memory::owes() const noexcept {
@@ -246,11 +272,11 @@ bool memory::keep_promise(thread_memory& t, location_id at, std::uint64_t value,
       }
       const bool kept = l == at && m.owner.operation == t.operations && m.value == value &&
                         order == std::memory_order_relaxed && t.hoistable_since <= m.promised_at &&
-                        t.current.seen[at] < static_cast<stamp>(k);
+                        t.current.seen[at] < m.at;
       if (!kept) host_.infeasible();
       m.promised = false;
       --outstanding_;
-      t.current.seen[at] = static_cast<stamp>(k);
+      t.current.seen[at] = m.at;
       return true;
     }
   }

@@ -24,8 +24,10 @@ namespace weft::model {
 
 /// One value of a location.
 struct message {
+  stamp at = 0;
   std::uint64_t value = 0;
   view released;          // what acquiring it lets the reader know
+  bool follows = false;   // a read-modify-write wrote it: nothing comes between it and the one before
   bool promised = false;  // by `owner`, who has yet to make the store
   promise owner;
   std::size_t promised_at = 0;  // the moment
@@ -99,7 +101,7 @@ class memory {
   /// The thread that has yet to keep a promise; 0 for none.
   [[nodiscard]] thread_id owes() const noexcept;
   [[nodiscard]] std::size_t locations() const noexcept { return used_; }
-  /// Whether the last load read an old value or a promise; for traces.
+  /// Whether the last load read an old value, or the last store went before others; for traces.
   [[nodiscard]] bool last_was_stale() const noexcept { return last_was_stale_; }
 
  private:
@@ -111,11 +113,15 @@ class memory {
     std::uint64_t value;
   };
 
-  std::uint64_t read(thread_memory& t, location_id at, stamp which, std::memory_order order);
-  void append(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order,
-              const view* sequence);
+  std::uint64_t read(thread_memory& t, location_id at, std::size_t which, std::memory_order order);
+  void write(thread_memory& t, location_id at, std::size_t where, std::uint64_t value,
+             std::memory_order order, const view* sequence);
+  [[nodiscard]] std::size_t place_for(const thread_memory& t, location_id at, std::memory_order order);
   [[nodiscard]] stamp floor(const thread_memory& t, location_id at, std::memory_order order) const;
-  stamp make_promise(const thread_memory& t, location_id at, const promise& p);
+  [[nodiscard]] unsigned readable(const thread_memory& t, location_id at, std::memory_order order,
+                                  unsigned most) const;
+  void note_staleness(thread_memory& t, location_id at, std::size_t which);
+  std::size_t make_promise(const thread_memory& t, location_id at, const promise& p);
   bool keep_promise(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order);
   void look_for_promises(const thread_memory& t, location_id at, std::uint64_t value);
   void blocks_promises(thread_memory& t);

@@ -6,6 +6,7 @@
 
 #include "base/atomic.hpp"
 #include "model/execution.hpp"
+#include "sys/futex.hpp"
 
 #include <bit>
 #include <cstring>
@@ -31,7 +32,7 @@ template <class T>
 
 /// std::atomic's interface, with orders that must be written out.
 template <class T>
-class atomic {
+class alignas(std::uint64_t) atomic {  // runnables keep bits in the low end of addresses
  public:
   atomic() noexcept : atomic(T{}) {}
   // NOLINTNEXTLINE(google-explicit-constructor): as std::atomic's
@@ -116,7 +117,23 @@ class plain {
   std::uint32_t cell_;
 };
 
+/// Sleep on a word, seen by the scheduler: a thread that sleeps runs again when it is woken, when time runs out if it has
+/// a deadline, and once in an execution for no reason at all.
+struct sleeper {
+  template <class Word>
+  [[nodiscard]] static impl::sleep_end wait(const Word& word, std::uint32_t seen,
+                                            impl::time_point deadline) noexcept {
+    const bool woken = execution::now().sleep(word.location(), &word, seen, deadline != impl::never);
+    return woken ? impl::sleep_end::woken : impl::sleep_end::deadline;
+  }
+  template <class Word>
+  static void wake_one(const Word& word) noexcept {
+    (void)execution::now().wake(word.location(), 1);
+  }
+};
+
 struct platform {
+  using sleeper = model::sleeper;
   template <class T>
   using atomic = model::atomic<T>;
   template <class T>
@@ -139,5 +156,6 @@ struct platform {
   }
 };
 static_assert(impl::atomics_provider<platform>);
+static_assert(impl::sleeping_platform<platform>);
 
 }  // namespace weft::model
