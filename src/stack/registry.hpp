@@ -60,8 +60,7 @@ class basic_slab_registry {
     entry& e = table_[removed.registered_as];
     WEFT_CHECK(e.at.load(std::memory_order_relaxed) == &removed,
                "G1: a slab leaves the registry that is not in it");
-    while (!try_begin_change(e)) {
-    }  // an add() looks at the entry for a moment, then lets go
+    while (!try_begin_change(e)) Platform::pause();  // an add() looks at the entry for a moment, then lets go
     write(e, nullptr, nullptr);
     end_change(e);
   }

@@ -17,8 +17,10 @@ TEST(Schedule, SurvivesBeingWrittenAndRead) {
   trail t(5);
   t[1].taken = 2;
   t[4].promised = true;
-  t[4].made = {2, 12, 7};
+  t[4].made = {2, 12, 7, false};
   EXPECT_EQ(to_text(t), "1:2,4:p2.12=7");
+  t[4].made.follows = true;
+  EXPECT_EQ(to_text(t), "1:2,4:m2.12=7");
   const trail again = from_text(to_text(t));
   ASSERT_EQ(again.size(), 5U);
   EXPECT_EQ(to_text(again), to_text(t));

@@ -329,7 +329,7 @@ void execution::fail_asleep() {
 
 location_id execution::make_location(const void* self, std::uint64_t value) {
   const location_id at = memory_.add(me(), value);
-  locations_.push_back({self});
+  locations_.push_back({self, running_, me().current.happened[running_]});
   return at;
 }
 
@@ -341,6 +341,11 @@ void execution::drop_location(location_id at, const void* self) noexcept {
 void execution::check_alive(location_id at, const void* self) {
   if (at >= locations_.size() || locations_[at].self != self) {
     fail("%s touches an atomic that was destroyed", threads_[running_].called);
+  }
+  // Making an atomic is not atomic: whoever uses it must have been told that it is there.
+  if (concurrent_ && me().current.happened[locations_[at].maker] < locations_[at].made) {
+    fail("data race: %s uses an atomic that %s has made", threads_[running_].called,
+         threads_[locations_[at].maker].called);
   }
 }
 

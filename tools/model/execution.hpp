@@ -137,6 +137,8 @@ class execution {
   };
   struct location_state {
     const void* self = nullptr;  // null: destroyed
+    thread_id maker = 0;
+    std::int32_t made = 0;  // the maker's clock
   };
   struct cell_state {
     const void* self = nullptr;

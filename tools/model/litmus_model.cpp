@@ -255,6 +255,27 @@ MODEL_FINDS(LoadBuffering, HappensWhenRelaxed, "both read the future") {
 MODEL(LoadBuffering, IsForbiddenByAcquire) { load_buffering(world, acquire, relaxed); }
 MODEL(LoadBuffering, IsForbiddenByRelease) { load_buffering(world, relaxed, release); }
 
+/// As above, where the left thread's store is a read-modify-write.
+void load_buffering_by_exchange(world& in, std::memory_order order) {
+  auto& s = in.make<pair>();
+  in.thread("left", [&s, order] {
+    s.first = s.x.load(relaxed);
+    s.y.fetch_add(1, order);
+  });
+  in.thread("right", [&s] {
+    s.second = s.y.load(acquire);
+    s.x.store(1, relaxed);
+  });
+  in.finally([&s] { require(s.first == 0 || s.second == 0, "both read the future"); });
+}
+
+MODEL_FINDS(LoadBuffering, HappensWithAReadModifyWrite, "both read the future") {
+  load_buffering_by_exchange(world, acquire);
+}
+MODEL(LoadBuffering, IsForbiddenByAReadModifyWriteThatReleases) {
+  load_buffering_by_exchange(world, release);
+}
+
 MODEL(LoadBuffering, MakesNothingOutOfThinAir) {
   auto& s = world.make<pair>();
   world.thread("left", [&s] {
@@ -399,6 +420,25 @@ MODEL_FINDS(Waiting, ForNobodyIsALivelock, "livelock") {
     while (s.x.load(acquire) == 0) platform::pause();
   });
   world.thread("does not store", [] {});
+}
+
+MODEL_FINDS(Lifetime, EarlyTouchIsSeen, "has made") {
+  struct state {
+    platform::atomic<platform::atomic<int>*> shared{nullptr};
+    platform::atomic<int> used{0};
+  };
+  auto& s = world.make<state>();
+  world.thread("maker", [&s] {
+    platform::atomic<int> mine{0};
+    s.shared.store(&mine, relaxed);
+    while (s.used.load(acquire) == 0) platform::pause();
+  });
+  world.thread("friend", [&s] {
+    platform::atomic<int>* theirs = nullptr;
+    while ((theirs = s.shared.load(acquire)) == nullptr) platform::pause();
+    theirs->store(1, relaxed);
+    s.used.store(1, release);
+  });
 }
 
 MODEL_FINDS(Lifetime, LateTouchIsSeen, "destroyed") {

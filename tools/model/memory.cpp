@@ -16,7 +16,6 @@ constexpr std::size_t places_for_a_store =
 constexpr stamp room_between = 1 << 12;
 constexpr std::uint8_t stale_in_a_row =
     3;  // then a thread sees the newest: stores become visible in finite time
-constexpr std::size_t promises_an_execution = 1;
 
 }  // namespace
 
@@ -27,8 +26,8 @@ void memory::clear() {
   sc_stores_ = {};
   loads_.clear();
   candidates_.clear();
-  outstanding_ = 0;
-  promises_ = 0;
+  debt_.reset();
+  promised_ = false;
   spurious_failures_ = 0;
   moment_ = 0;
 }
@@ -81,7 +80,7 @@ std::uint64_t memory::load(thread_memory& t, location_id at, std::memory_order o
     which = make_promise(t, at, promise(chosen.made));
   } else {
     which = past.size() - 1 - chosen.taken;
-    if (past[which].promised && past[which].owner.by == t.id) {
+    if (past[which].promised && debt_->what.by == t.id) {
       host_.infeasible();  // its own store, which it has not made yet
     }
   }
@@ -107,8 +106,10 @@ std::uint64_t memory::read(thread_memory& t, location_id at, std::size_t which, 
 void memory::store(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
   ++moment_;
   ++t.operations;
-  if (outstanding_ != 0 && keep_promise(t, at, value, order)) return;
-  if (order == std::memory_order_relaxed) look_for_promises(t, at, value);
+  if (keeps_promise(t, at, false)) return keep_promise(t, value, order);
+  if (debt_ && debt_->what.by == t.id && debt_->at == at)
+    host_.infeasible();  // a later store would come before it
+  if (!releases(order)) look_for_promises(t, at, {t.id, t.operations, value, false});
   const std::size_t where = place_for(t, at, order);
   last_was_stale_ = where != history_[at].size();
   write(t, at, where, value, order, nullptr);
@@ -146,14 +147,30 @@ void memory::write(thread_memory& t, location_id at, std::size_t where, std::uin
   if (releases(order)) ++t.current.happened[t.id];  // what follows is not part of what was released
 }
 
-std::uint64_t memory::peek(const thread_memory& t, location_id at) {
-  const message& m = history_[at].back();
-  if (m.promised && m.owner.by == t.id) host_.infeasible();
-  return m.value;
+// Which message a read-modify-write reads: the newest, unless its thread has promised the write that follows another.
+std::size_t memory::source(const thread_memory& t, location_id at) const {
+  const std::vector<message>& past = history_[at];
+  if (!debt_ || debt_->what.by != t.id || debt_->at != at) return past.size() - 1;
+  if (!debt_->what.follows || debt_->what.operation != t.operations + 1) host_.infeasible();
+  return promised_message() - 1;
+}
+
+std::uint64_t memory::peek(const thread_memory& t, location_id at) const {
+  return history_[at][source(t, at)].value;
 }
 
 void memory::modify(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
-  read(t, at, history_[at].size() - 1, order);
+  const std::size_t from = source(t, at);
+  const std::size_t hoistable_since = t.hoistable_since;
+  if (!releases(order)) look_for_promises(t, at, {t.id, t.operations + 1, value, true});
+  read(t, at, from, order);
+  if (keeps_promise(t, at, true)) {
+    std::size_t& now = t.hoistable_since;
+    const std::size_t after = std::exchange(now, hoistable_since);  // its own acquire does not hold it back
+    keep_promise(t, value, order);
+    now = after;
+    return;
+  }
   const view sequence = history_[at].back().released;  // a read-modify-write continues the release sequence
   write(t, at, history_[at].size(), value, order, &sequence);
 }
@@ -170,7 +187,7 @@ bool memory::compare_exchange(thread_memory& t, location_id at, std::uint64_t& e
     const message& m = past[past.size() - 1 - i];
     const bool spurious = m.value == expected;
     if (spurious && !(weak && i == 0 && spurious_failures_ == 0)) continue;
-    if (!(m.promised && m.owner.by == t.id)) fails_on[failures++] = past.size() - 1 - i;
+    if (!(m.promised && debt_->what.by == t.id)) fails_on[failures++] = past.size() - 1 - i;
   }
   const unsigned chosen = host_.chooses->choose(failures + (can_win ? 1U : 0U));
   if (can_win && chosen == 0) {
@@ -224,63 +241,56 @@ void memory::join(thread_memory& parent, const thread_memory& child) { parent.cu
 // A store cannot be made before what its thread has acquired or fenced.
 void memory::blocks_promises(thread_memory& t) { t.hoistable_since = moment_; }
 
-// A relaxed store could have been made at any moment since hoistable_since; whoever has loaded the location since then
-// could have read it.
-void memory::look_for_promises(const thread_memory& t, location_id at, std::uint64_t value) {
-  if (promises_ >= promises_an_execution) return;
+// A store that releases nothing could have been made at any moment since hoistable_since; whoever has loaded the location
+// since then could have read it.
+void memory::look_for_promises(const thread_memory& t, location_id at, const promise& store) {
+  if (promised_) return;
   for (std::size_t i = loads_.size(); i-- > 0 && loads_[i].moment > t.hoistable_since;) {
     const past_load& l = loads_[i];
-    if (l.at != at || l.by == t.id || l.value == value) continue;
-    candidates_.push_back({l.position, {t.id, t.operations, value}});
+    if (l.at == at && l.by != t.id && l.value != store.value) candidates_.push_back({l.position, store});
   }
 }
 
 std::size_t memory::make_promise(const thread_memory& t, location_id at, const promise& p) {
-  if (p.by == t.id || promises_ >= promises_an_execution) host_.infeasible();
-  ++promises_;
-  ++outstanding_;
+  if (p.by == t.id || promised_) host_.infeasible();
+  promised_ = true;
+  std::vector<message>& past = history_[at];
   message m;
-  m.at = history_[at].back().at + room_between;
+  m.at = past.back().at + room_between;
   m.value = p.value;
   m.released = host_.thread(p.by).released;
+  if (p.follows) m.released.join(past.back().released);
   m.released.seen[at] = m.at;  // V2
+  m.follows = p.follows;
   m.promised = true;
-  m.owner = p;
-  m.promised_at = moment_;
-  history_[at].push_back(m);
-  return history_[at].size() - 1;
+  past.push_back(m);
+  debt_ = debt{p, at, moment_};
+  return past.size() - 1;
 }
 
-thread_id memory::owes() const noexcept {
-  for (std::size_t l = 0; l < used_; ++l) {
-    for (const message& m : history_[l]) {
-      if (m.promised) return m.owner.by;
-    }
-  }
-  return 0;
+// The message that is owed. There is one.
+std::size_t memory::promised_message() const {
+  const std::vector<message>& past = history_[debt_->at];
+  std::size_t k = past.size() - 1;
+  while (!past[k].promised) --k;
+  return k;
 }
 
-// Whether this store is the promised one. A store that should have been, and is not, makes the execution impossible.
-bool memory::keep_promise(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
-  for (std::size_t l = 0; l < used_; ++l) {
-    for (std::size_t k = 0; k < history_[l].size(); ++k) {
-      message& m = history_[l][k];
-      if (!m.promised || m.owner.by != t.id) continue;
-      if (t.operations < m.owner.operation) {
-        if (l == at) host_.infeasible();  // an earlier store to the same place comes after a later one
-        continue;
-      }
-      const bool kept = l == at && m.owner.operation == t.operations && m.value == value &&
-                        order == std::memory_order_relaxed && t.hoistable_since <= m.promised_at &&
-                        t.current.seen[at] < m.at;
-      if (!kept) host_.infeasible();
-      m.promised = false;
-      --outstanding_;
-      t.current.seen[at] = m.at;
-      return true;
-    }
-  }
-  return false;
+// Whether the operation that `t` is making is the one that somebody has relied upon.
+bool memory::keeps_promise(const thread_memory& t, location_id at, bool follows) const {
+  return debt_ && debt_->what.by == t.id && debt_->at == at && debt_->what.follows == follows &&
+         debt_->what.operation == t.operations;
+}
+
+// Makes good. If it was not to be foreseen after all, the execution is impossible.
+void memory::keep_promise(thread_memory& t, std::uint64_t value, std::memory_order order) {
+  message& m = history_[debt_->at][promised_message()];
+  const bool kept = m.value == value && !releases(order) && t.hoistable_since <= debt_->made &&
+                    t.current.seen[debt_->at] < m.at;
+  if (!kept) host_.infeasible();
+  m.promised = false;
+  t.current.seen[debt_->at] = m.at;
+  debt_.reset();
 }
 
 }  // namespace weft::model

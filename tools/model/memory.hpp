@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace weft::model {
@@ -28,9 +29,7 @@ struct message {
   std::uint64_t value = 0;
   view released;          // what acquiring it lets the reader know
   bool follows = false;   // a read-modify-write wrote it: nothing comes between it and the one before
-  bool promised = false;  // by `owner`, who has yet to make the store
-  promise owner;
-  std::size_t promised_at = 0;  // the moment
+  bool promised = false;  // somebody has yet to make the store
 };
 
 /// What one thread knows, and what it would know after a fence.
@@ -74,7 +73,7 @@ class memory {
   void store(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order);
 
   /// The newest value, which a read-modify-write by `t` reads; `t` then calls modify() or leaves it.
-  [[nodiscard]] std::uint64_t peek(const thread_memory& t, location_id at);
+  [[nodiscard]] std::uint64_t peek(const thread_memory& t, location_id at) const;
   /// The second half of a read-modify-write: reads the newest and replaces it.
   void modify(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order);
   /// A compare-exchange reads some value and changes nothing, or reads the newest, which is `expected`, and replaces it.
@@ -97,9 +96,9 @@ class memory {
   static void join(thread_memory& parent, const thread_memory& child);
 
   [[nodiscard]] const std::vector<promise_candidate>& candidates() const noexcept { return candidates_; }
-  [[nodiscard]] bool all_promises_kept() const noexcept { return outstanding_ == 0; }
+  [[nodiscard]] bool all_promises_kept() const noexcept { return !debt_; }
   /// The thread that has yet to keep a promise; 0 for none.
-  [[nodiscard]] thread_id owes() const noexcept;
+  [[nodiscard]] thread_id owes() const noexcept { return debt_ ? debt_->what.by : thread_id{0}; }
   [[nodiscard]] std::size_t locations() const noexcept { return used_; }
   /// Whether the last load read an old value, or the last store went before others; for traces.
   [[nodiscard]] bool last_was_stale() const noexcept { return last_was_stale_; }
@@ -113,6 +112,12 @@ class memory {
     std::uint64_t value;
   };
 
+  struct debt {
+    promise what;
+    location_id at;
+    std::size_t made;  // the moment
+  };
+
   std::uint64_t read(thread_memory& t, location_id at, std::size_t which, std::memory_order order);
   void write(thread_memory& t, location_id at, std::size_t where, std::uint64_t value,
              std::memory_order order, const view* sequence);
@@ -122,8 +127,11 @@ class memory {
                                   unsigned most) const;
   void note_staleness(thread_memory& t, location_id at, std::size_t which);
   std::size_t make_promise(const thread_memory& t, location_id at, const promise& p);
-  bool keep_promise(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order);
-  void look_for_promises(const thread_memory& t, location_id at, std::uint64_t value);
+  [[nodiscard]] std::size_t source(const thread_memory& t, location_id at) const;
+  [[nodiscard]] std::size_t promised_message() const;
+  [[nodiscard]] bool keeps_promise(const thread_memory& t, location_id at, bool follows) const;
+  void keep_promise(thread_memory& t, std::uint64_t value, std::memory_order order);
+  void look_for_promises(const thread_memory& t, location_id at, const promise& store);
   void blocks_promises(thread_memory& t);
 
   host host_;
@@ -133,8 +141,8 @@ class memory {
   sightings sc_stores_;  // the last sequentially consistent store to each location
   std::vector<past_load> loads_;
   std::vector<promise_candidate> candidates_;
-  std::size_t outstanding_ = 0;
-  std::size_t promises_ = 0;
+  std::optional<debt> debt_;  // a promise that is not kept yet
+  bool promised_ = false;     // one has been made in this execution
   unsigned spurious_failures_ = 0;
   std::size_t moment_ = 0;
   bool last_was_stale_ = false;

@@ -55,8 +55,8 @@ std::string to_text(const trail& choices) {
     if (!text.empty()) text += ',';
     text += std::to_string(i) + ':';
     if (c.promised) {
-      text += 'p' + std::to_string(c.made.by) + '.' + std::to_string(c.made.operation) + '=' +
-              std::to_string(c.made.value);
+      text += (c.made.follows ? 'm' : 'p') + std::to_string(c.made.by) + '.' +
+              std::to_string(c.made.operation) + '=' + std::to_string(c.made.value);
     } else {
       text += std::to_string(c.taken);
     }
@@ -76,7 +76,8 @@ trail from_text(const std::string& text) {
     }
     in.expect(':');
     choice c;
-    if (in.skip('p')) {
+    c.made.follows = in.skip('m');
+    if (c.made.follows || in.skip('p')) {
       c.promised = true;
       c.made.by = in.number<thread_id>();
       in.expect('.');

@@ -21,6 +21,7 @@ struct promise {
   thread_id by = 0;
   std::uint32_t operation = 0;  // which of that thread's operations the store is
   std::uint64_t value = 0;
+  bool follows = false;  // it is the second half of a read-modify-write
 
   friend bool operator==(const promise&, const promise&) = default;
 };
@@ -36,7 +37,7 @@ struct choice {
 /// A schedule: the choices of an execution, in order.
 using trail = std::vector<choice>;
 
-/// The choices that are not 0, as text: "3:1,17:2,40:p2.12=5".
+/// The choices that are not 0, as text: "3:1,17:2,40:p2.12=5" (m instead of p for a read-modify-write).
 [[nodiscard]] std::string to_text(const trail& choices);
 
 /// Reads what to_text wrote.
