@@ -37,7 +37,9 @@ TEST(Inbox, SaysWhichPushMetAnEmptyBox) {
   EXPECT_TRUE(box.push(items[0].word()));
   EXPECT_FALSE(box.push(items[1].word()));
   EXPECT_FALSE(box.push(batch_of(items, 2, 4)));
-  EXPECT_EQ(box.drain().split_off(4).size(), 4U);
+  EXPECT_EQ(numbers(box.drain()).size(), 4U);
+  EXPECT_TRUE(box.push(items[4].word()));
+  EXPECT_EQ(numbers(box.drain()).size(), 1U);
 }
 
 TEST(Inbox, TakesAWholeBatchInItsOrder) {
