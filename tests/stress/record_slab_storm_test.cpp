@@ -188,8 +188,8 @@ std::uint64_t walk(const slab_type& slab, std::size_t settled, const std::atomic
 }
 
 TEST(RecordSlabStorm, NoRecordIsInTwoHandsAndNoStaleHandleNamesOne) {
-  const auto lives = testing::scaled<std::uint64_t>(3'000'000, 250'000) *
-                     static_cast<std::uint64_t>(testing::repetitions(12));
+  const auto lives = testing::scaled<std::uint64_t>(1'000'000, 250'000) *
+                     static_cast<std::uint64_t>(testing::repetitions(34));
   constexpr int workers = 3;
   constexpr std::size_t settled = 100;
   slab_type slab({.body_bytes = 64, .first_block = 16, .most_block = 64});
