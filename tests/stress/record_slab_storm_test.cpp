@@ -275,5 +275,98 @@ TEST(RecordSlabStorm, WhatIsFreedAbroadComesHome) {
   EXPECT_LE(slab.records_made(), 1000U + record_policy::parcel_size + record_policy::fresh_run);
 }
 
+// Homes change hands all the time, and what was the last worker's is the next one's.
+TEST(RecordSlabStorm, HomesChangeHands) {
+  const auto tenancies = testing::scaled<std::uint64_t>(1'000'000, 100'000) *
+                         static_cast<std::uint64_t>(testing::repetitions(20));
+  constexpr int workers = 3;
+  slab_type slab({.body_bytes = 64, .first_block = 4, .most_block = 4});
+  ledger faults;
+  std::vector<std::thread> threads;
+  for (int id = 1; id <= workers; ++id) {
+    threads.emplace_back([&, id] {
+      for (std::uint64_t n = 0; n < tenancies; ++n) {
+        slab_type::home* const home = slab.move_in().value();
+        std::array<stamped*, 3> held{};
+        for (stamped*& one : held) {
+          one = *home->allocate();
+          faults.check(one->holder.exchange(id, std::memory_order_relaxed) == 0, "a record was in two hands");
+          home->publish(*one);
+        }
+        for (stamped* one : held) {
+          one->holder.store(0, std::memory_order_relaxed);
+          home->free(*one);
+        }
+        slab.move_out(*home);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(faults.faults(), 0) << faults.first();
+  EXPECT_LE(slab.records_made(), workers * 4U) << "RS2: more homes than workers at a time";
+}
+
+// Blocks and records that are made while others look: who comes to know of a record, by its handle or on a walk, finds
+// everything in place, though nothing but the slab orders the two. Many small slabs, since each thing is made once.
+struct many_leaves : record_policy {
+  static constexpr unsigned leaf_bits = 1;
+  using name = basic_record_name<root_bits + leaf_bits + index_bits>;
+};
+
+TEST(RecordSlabStorm, WhoFindsARecordFindsItMade) {
+  struct filled : basic_record<default_platform> {
+    std::uint64_t life = 0;  // written once, before it is published
+  };
+  using growing_slab = basic_record_slab<default_platform, filled, many_leaves>;
+  constexpr int growers = 2;
+  constexpr int records_each = 400;
+  const int rounds = testing::scaled(150, 100) * testing::repetitions(20);
+  ledger faults;
+  std::uint64_t resolved = 0;
+  for (int round = 0; round < rounds; ++round) {
+    growing_slab slab({.body_bytes = 0, .first_block = 4, .most_block = 4});
+    std::atomic<int> growing{growers};
+    std::atomic<std::uint64_t> told[growers] = {};  // relaxed: tells, and orders nothing
+    std::vector<std::thread> threads;
+    for (int id = 0; id < growers; ++id) {
+      threads.emplace_back([&, id] {
+        growing_slab::home* const home = slab.move_in().value();
+        std::vector<filled*> made;
+        for (int i = 0; i < records_each; ++i) {
+          filled& one = **home->allocate();
+          one.life = many_leaves::name::from_word(one.handle().word()).next().word();
+          told[id].store(home->publish(one).word(), std::memory_order_relaxed);
+          made.push_back(&one);
+        }
+        growing.fetch_sub(1);
+        while (growing.load() > -1) std::this_thread::yield();  // nothing dies while others look
+        for (filled* one : made) home->free(*one);
+        slab.move_out(*home);
+      });
+    }
+    // One way at a time: what is learnt on the one would order the other as well.
+    while (growing.load(std::memory_order_relaxed) > 0) {
+      if (round % 2 == 0) {
+        slab.for_each_live([&](const filled& each, record_handle handle) {
+          faults.check(each.life == handle.word(), "a walk led to a record that was not made");
+        });
+        continue;
+      }
+      for (const auto& handle : told) {
+        const std::uint64_t word = handle.load(std::memory_order_relaxed);
+        if (word == 0) continue;
+        const filled* const found = slab.resolve(record_handle::from_word(word));
+        // Relaxed news may come before what it is about; but what is found is whole.
+        faults.check(found == nullptr || found->life == word, "a handle led to a record that was not made");
+        if (found != nullptr) ++resolved;
+      }
+    }
+    growing.store(-1);
+    for (std::thread& each : threads) each.join();
+  }
+  EXPECT_EQ(faults.faults(), 0) << faults.first();
+  EXPECT_GT(resolved, 0U);
+}
+
 }  // namespace
 }  // namespace weft::impl
