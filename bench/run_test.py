@@ -392,7 +392,7 @@ class RealTable(unittest.TestCase):
                 names = [system.name for system in workload.systems]
                 self.assertEqual(len(set(names)), len(names))
                 self.assertEqual(names[0], WEFT)
-                self.assertRegex(workload.id, r"^[A-K][0-9]*$")
+                self.assertRegex(workload.id, r"^[A-Z][0-9]*$")
                 self.assertGreaterEqual(workload.repetitions, 5)
                 for bar in workload.bars:
                     self.assertIn(bar.against, [*names, BEST_PEER, None])

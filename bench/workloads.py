@@ -24,4 +24,53 @@ WORKLOADS = (
         ),
         bars=(Bar(0.45, "boost.context", variants=("inline",)),),  # heading for 1.4 ns
     ),
+    Workload(
+        id="Q1",
+        title="one runnable through a worker's inbox",
+        unit="ns",
+        variants=("one", "batch"),  # pushed and drained one by one; 64 pushed, drained together
+        fixed_threads=True,  # two: one pushes, the other drains
+        systems=(System(WEFT, "bench_inbox_weft"),),
+    ),
+    Workload(
+        id="Q2",
+        title="one runnable through the global queue",
+        unit="ns",
+        variants=("one", "batch"),  # taken one by one; as many at a time as the queue offers
+        fixed_threads=True,  # two: one pushes, the other takes
+        systems=(
+            System(WEFT, "bench_global_queue_weft"),
+            System("oneTBB", "bench_global_queue_tbb", packages=("libtbb-dev",)),
+            System(
+                "Injector",
+                "bench_global_queue_injector",
+                packages=("cargo", "librust-crossbeam-deque-dev"),
+                version_command=("dpkg-query", "-W", "-f", "${Version}", "librust-crossbeam-deque-dev"),
+            ),
+            System(
+                "SegQueue",
+                "bench_global_queue_segqueue",
+                packages=("cargo", "librust-crossbeam-queue-dev"),
+                version_command=("dpkg-query", "-W", "-f", "${Version}", "librust-crossbeam-queue-dev"),
+            ),
+        ),
+    ),
+    Workload(
+        id="Q3",
+        title="a task record got and given back",
+        unit="ns",
+        variants=("one", "burst"),  # one at a time; 64 got, 64 given back
+        threads=(1,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_records_weft"), System("malloc", "bench_records_malloc")),
+    ),
+    Workload(
+        id="Q4",
+        title="a task record got by one thread, given back by another",
+        unit="ns",
+        variants=("abroad",),
+        threads=(2,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_records_weft"), System("malloc", "bench_records_malloc")),
+    ),
 )
