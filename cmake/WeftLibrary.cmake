@@ -6,13 +6,16 @@
 # planted faults), which is why this is a function.
 
 set(WEFT_PUBLIC_HEADERS
+    include/weft/backoff.hpp
     include/weft/config.hpp
     include/weft/deque.hpp
+    include/weft/deque_channel.hpp
     include/weft/detail/assert.hpp
     include/weft/detail/atomics.hpp
     include/weft/detail/cache_line.hpp
     include/weft/detail/chase_lev.hpp
     include/weft/detail/chase_lev_buffer.hpp
+    include/weft/detail/mpmc_ring.hpp
     include/weft/detail/sanitizers.hpp
     include/weft/detail/words.hpp
     include/weft/error.hpp

@@ -3,8 +3,10 @@
 // weft — everything a user may include, in one header.
 #pragma once
 
+#include <weft/backoff.hpp>
 #include <weft/config.hpp>
 #include <weft/deque.hpp>
+#include <weft/deque_channel.hpp>
 #include <weft/error.hpp>
 #include <weft/fwd.hpp>
 #include <weft/result.hpp>
