@@ -21,6 +21,7 @@ execution* current = nullptr;  // the checker is single-threaded
 
 execution::execution()
     : memory_({&oracle_, [this] { infeasible(); },
+               [this] { fail("livelock: thousands of stores to one location"); },
                [this](thread_id id) -> const thread_memory& { return threads_[id].knows; }}) {
   WEFT_CHECK(current == nullptr, "one checker at a time in a process");
   current = this;

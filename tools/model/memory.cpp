@@ -13,7 +13,8 @@ namespace {
 constexpr unsigned oldest_readable = 8;  // a load chooses among so many of the newest messages
 constexpr std::size_t places_for_a_store =
     3;  // at the end, or before one or two stores that its thread does not know of
-constexpr stamp room_between = 1 << 12;
+constexpr stamp room_between = 8;
+constexpr stamp last_stamp = 32'000;
 constexpr std::uint8_t stale_in_a_row =
     3;  // then a thread sees the newest: stores become visible in finite time
 
@@ -48,6 +49,15 @@ stamp memory::floor(const thread_memory& t, location_id at, std::memory_order or
   const stamp own = t.current.seen[at];
   if (order != std::memory_order_seq_cst) return own;
   return std::max({own, fenced_[at], sc_stores_[at]});
+}
+
+stamp memory::after(const message& last) const {
+  if (last.at > last_stamp) host_.endless();
+  return static_cast<stamp>(last.at + room_between);
+}
+
+stamp memory::between(const message& left, const message& right) {
+  return static_cast<stamp>(left.at + (right.at - left.at) / 2);
 }
 
 // How many of the newest messages a load may choose from.
@@ -133,8 +143,7 @@ void memory::write(thread_memory& t, location_id at, std::size_t where, std::uin
                    std::memory_order order, const view* sequence) {
   std::vector<message>& past = history_[at];
   message m;
-  m.at = where == past.size() ? past.back().at + room_between
-                              : past[where - 1].at + (past[where].at - past[where - 1].at) / 2;
+  m.at = where == past.size() ? after(past.back()) : between(past[where - 1], past[where]);
   m.value = value;
   m.follows = sequence != nullptr;
   t.current.seen[at] = std::max(t.current.seen[at], m.at);
@@ -256,7 +265,7 @@ std::size_t memory::make_promise(const thread_memory& t, location_id at, const p
   promised_ = true;
   std::vector<message>& past = history_[at];
   message m;
-  m.at = past.back().at + room_between;
+  m.at = after(past.back());
   m.value = p.value;
   m.released = host_.thread(p.by).released;
   if (p.follows) m.released.join(past.back().released);

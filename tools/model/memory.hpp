@@ -58,6 +58,7 @@ class memory {
   struct host {
     oracle* chooses = nullptr;
     std::function<void()> infeasible;  // ends an execution that cannot happen; does not return
+    std::function<void()> endless;     // fails one that stores for ever; does not return
     std::function<const thread_memory&(thread_id)> thread;
   };
 
@@ -122,6 +123,8 @@ class memory {
   void write(thread_memory& t, location_id at, std::size_t where, std::uint64_t value,
              std::memory_order order, const view* sequence);
   [[nodiscard]] std::size_t place_for(const thread_memory& t, location_id at, std::memory_order order);
+  [[nodiscard]] stamp after(const message& last) const;
+  [[nodiscard]] static stamp between(const message& left, const message& right);
   [[nodiscard]] stamp floor(const thread_memory& t, location_id at, std::memory_order order) const;
   [[nodiscard]] unsigned readable(const thread_memory& t, location_id at, std::memory_order order,
                                   unsigned most) const;

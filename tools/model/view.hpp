@@ -18,7 +18,8 @@ inline constexpr std::size_t max_threads = 8;     // the main thread included
 
 using location_id = std::uint16_t;
 using thread_id = std::uint8_t;
-using stamp = std::int32_t;  // a place in a location's modification order; there is room between two
+// A place in a location's modification order, with room between two; 16 bits, signed: what SSE2 can compare.
+using stamp = std::int16_t;
 
 /// An element-wise maximum over numbers that only grow.
 template <class T, std::size_t N>
