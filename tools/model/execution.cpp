@@ -106,6 +106,12 @@ void execution::draw_priorities() {
   }
 }
 
+void execution::search_less(unsigned odd_values) {
+  if (!how_.exhaustive) return;
+  memory_.seek_promises(false);
+  oracle_.allow_odd(odd_values);
+}
+
 // Runs threads_[first, live_) from where they begin until all have finished, or to the first failure.
 void execution::run_threads(thread_id first) {
   for (std::size_t i = first; i < live_; ++i) {

@@ -72,6 +72,7 @@ class execution {
 
   // For world: the model describes itself.
   void add_thread(const char* called, std::function<void()> does);
+  void search_less(unsigned odd_values);
 
   // For platform.hpp: what the code under test does. `self` is the address of the atomic or cell.
   [[nodiscard]] location_id make_location(const void* self, std::uint64_t value);

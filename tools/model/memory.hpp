@@ -67,6 +67,9 @@ class memory {
   /// Forgets everything: a new execution begins.
   void clear();
 
+  /// Whether loads that could have read a later store are noted; they are, unless told otherwise after clear().
+  void seek_promises(bool on) { promised_ = !on; }
+
   /// A new location, with its first value written by `t`.
   [[nodiscard]] location_id add(thread_memory& t, std::uint64_t value);
 
@@ -145,7 +148,7 @@ class memory {
   std::vector<past_load> loads_;
   std::vector<promise_candidate> candidates_;
   std::optional<debt> debt_;  // a promise that is not kept yet
-  bool promised_ = false;     // one has been made in this execution
+  bool promised_ = false;     // one has been made in this execution, or none is to be
   unsigned spurious_failures_ = 0;
   std::size_t moment_ = 0;
   bool last_was_stale_ = false;

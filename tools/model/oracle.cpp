@@ -96,6 +96,7 @@ trail from_text(const std::string& text) {
 void oracle::begin(trail plan, strategy beyond, std::uint64_t seed) {
   plan_ = std::move(plan);
   taken_.clear();
+  odd_left_ = ~0U;
   beyond_ = beyond;
   if (beyond != strategy::dull) chance_ = impl::xoshiro256ss(seed);
 }
@@ -120,7 +121,12 @@ unsigned oracle::choose(unsigned count) {
 }
 
 const choice& oracle::choose_read(unsigned count) {
-  if (planned()) return follow_plan(count);
+  if (odd_left_ == 0) count = 1;
+  if (planned()) {
+    const choice& followed = follow_plan(count);
+    if (followed.taken != 0) --odd_left_;
+    return followed;
+  }
   if (beyond_ == strategy::dull || count <= 1 || chance_.below(2) == 0) return take(0, count);
   return take(1 + chance_.below(count - 1), count);
 }

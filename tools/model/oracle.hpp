@@ -56,6 +56,9 @@ class oracle {
   /// Begins an execution that follows the plan, then the strategy.
   void begin(trail plan, strategy beyond, std::uint64_t seed);
 
+  /// Lets at most so many of the choices that are not about threads be anything but the dull one.
+  void allow_odd(unsigned most) noexcept { odd_left_ = most; }
+
   /// Chooses among values to read, or among ways in which something happens.
   unsigned choose(unsigned count);
 
@@ -79,6 +82,7 @@ class oracle {
   trail plan_;
   trail taken_;
   strategy beyond_ = strategy::dull;
+  unsigned odd_left_ = ~0U;
   impl::xoshiro256ss chance_{0};
 };
 

@@ -57,6 +57,10 @@ class world {
   /// What is to be checked when all threads have ended.
   void finally(std::function<void()> check) { finals_.push_back(std::move(check)); }
 
+  /// For a model too large to try everything: the exhaustive search then leaves promises to the random ones, and lets at
+  /// most so many of an execution's loads, stores and exchanges do anything but the newest.
+  void is_large(unsigned odd_values) { execution_.search_less(odd_values); }
+
   /// For execution: the checks, then the end of all objects.
   void finish() {
     for (const auto& check : finals_) check();
