@@ -99,14 +99,6 @@ class basic_record_home {
     return &taken;
   }
 
-  /// Brings a blank record to life: from now on it can be found. By whoever holds it, when its head is filled in.
-  static record_handle publish(Record& made) noexcept {
-    const name live = name_of(made).next();
-    WEFT_ASSERT(live.is_live(), "H2: a record was published twice");
-    made.name_.store(live.word(), Policy::publish);  // [RC-live] pairs with resolve() and for_each_live()
-    return record_handle::from_word(live.word());
-  }
-
   /// Ends the life of a record of this slab, whatever its home: all its handles are stale from now on.
   void free(Record& done) noexcept {
     const name alive = name_of(done);

@@ -80,6 +80,14 @@ class basic_record_slab {
     left.occupied_.store(false, std::memory_order_release);  // [RC-tenant] pairs with move_in()
   }
 
+  /// Brings a blank record to life: from now on it can be found. By whoever holds it, when its head is filled in.
+  static record_handle publish(Record& made) noexcept {
+    const name live = home::name_of(made).next();
+    WEFT_ASSERT(live.is_live(), "H2: a record was published twice");
+    made.name_.store(live.word(), Policy::publish);  // [RC-live] pairs with resolve() and for_each_live()
+    return record_handle::from_word(live.word());
+  }
+
   /// The record that a handle names, if it lives; null for a handle that is stale or was never given out.
   ///
   /// The answer was true at some moment between call and return. Who goes on to use the record must know by other

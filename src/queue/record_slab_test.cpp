@@ -37,11 +37,11 @@ class tenant {
   }
 
   auto* operator->() const { return home_; }
-  auto* home() const { return home_; }
+  [[nodiscard]] auto* home() const { return home_; }
 
-  auto& published() const {
+  [[nodiscard]] auto& published() const {
     auto& made = *home_->allocate().value();
-    home_->publish(made);
+    Slab::publish(made);
     return made;
   }
   void leave() { slab_.move_out(*std::exchange(home_, nullptr)); }
@@ -105,14 +105,14 @@ TEST(RecordSlab, AHandleIsGoodForOneLife) {
   const tenant<test_slab> home(records);
   record& made = *home->allocate().value();
   EXPECT_EQ(live_records(records), 0U) << "H2: a blank record can be found";
-  const record_handle first = home->publish(made);
+  const record_handle first = test_slab::publish(made);
   EXPECT_EQ(made.handle(), first);
   EXPECT_EQ(records.resolve(first), &made);
   home->free(made);
   EXPECT_EQ(records.resolve(first), nullptr);
   ASSERT_EQ(*home->allocate(), &made);
   EXPECT_EQ(records.resolve(first), nullptr);
-  const record_handle second = home->publish(made);
+  const record_handle second = test_slab::publish(made);
   EXPECT_NE(first, second);
   EXPECT_EQ(records.resolve(first), nullptr);
   EXPECT_EQ(records.resolve(second), &made);
@@ -146,7 +146,7 @@ TEST(RecordSlab, ForgedHandlesNameNothing) {
     for (int bit = 0; bit < 64; ++bit) {
       const std::uint64_t forged = word ^ (std::uint64_t{1} << bit);
       const record* const found = records.resolve(record_handle::from_word(forged));
-      EXPECT_EQ(found != nullptr, good.count(forged) != 0) << "bit " << bit;
+      EXPECT_EQ(found != nullptr, good.contains(forged)) << "bit " << bit;
     }
   }
   for (record* each : taken) home->free(*each);
@@ -325,7 +325,7 @@ TEST(RecordSlab, AWalkerCanTellThatARecordHasDiedMeanwhile) {
     EXPECT_EQ(records.resolve(handle), &each);
     home->free(made);
     EXPECT_EQ(records.resolve(handle), nullptr);
-    home->publish(*home->allocate().value());
+    test_slab::publish(*home->allocate().value());
     EXPECT_EQ(records.resolve(handle), nullptr) << "another life was taken for this one";
   });
   EXPECT_EQ(visits, 1);
@@ -350,7 +350,7 @@ TEST(RecordSlab, AFullDirectoryIsAnErrorAndFreedRecordsServeAgain) {
   EXPECT_EQ(home->allocate().error(), errc::out_of_memory);
   home->free(*taken[3]);
   EXPECT_EQ(*home->allocate(), taken[3]);
-  home->publish(*taken[3]);
+  tiny_slab::publish(*taken[3]);
   EXPECT_EQ(live_records(records), taken.size());
   for (record* each : taken) home->free(*each);
 }
@@ -402,7 +402,7 @@ TEST_F(RecordSlabFailureTest, SurvivesTheFailureOfEachSingleAllocation) {
           EXPECT_EQ(made.error(), errc::out_of_memory);
           continue;
         }
-        (*home)->publish(**made);
+        failing_slab::publish(**made);
         taken.push_back(*made);
       }
     }
@@ -485,7 +485,7 @@ TEST_F(InterruptedRecordSlabTest, ResolvingBesideADeathGivesThisLifeOrNothing) {
     bool died = false;
     const auto die = [&] {
       home->free(made);
-      home->publish(*home->allocate().value());
+      any_slab::publish(*home->allocate().value());
       died = true;
     };
     interrupted = testing::interruptions.run(step, die, [&] { found = records.resolve(handle); });

@@ -37,6 +37,8 @@ class basic_run_batch {
     count_ = std::exchange(other.count_, 0);
     return *this;
   }
+  basic_run_batch(const basic_run_batch&) = delete;
+  basic_run_batch& operator=(const basic_run_batch&) = delete;
   ~basic_run_batch() { WEFT_ASSERT(empty(), "B2: a batch was dropped with runnables still in it"); }
 
   /// A batch of what is linked already: `count` runnables from `first` to `last`.

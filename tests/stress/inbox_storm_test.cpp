@@ -24,10 +24,10 @@ using testing::producer;
 using testing::taker;
 
 struct storm_size {
-  std::size_t producers;
-  std::size_t takers;  // the owner and thieves: there is no difference
-  std::size_t stock;
-  std::uint64_t pushes;  // of each producer
+  std::size_t producers = 0;
+  std::size_t takers = 0;  // the owner and thieves: there is no difference
+  std::size_t stock = 0;
+  std::uint64_t pushes = 0;  // of each producer
   // For an inbox that is broken on purpose: only count, and give up after so many rounds.
   std::int64_t patience = 0;
 };

@@ -97,7 +97,7 @@ class worker {
     one.life.store(life, std::memory_order_release);
     one.again.store(life, std::memory_order_release);
     body_of(one) = life;
-    faults_.check(home_->publish(one).word() == life, "a record was not given the next name");
+    faults_.check(slab_type::publish(one).word() == life, "a record was not given the next name");
     held_.push_back(&one);
     population_.alive.fetch_add(1, std::memory_order_relaxed);
     ++lives_;
@@ -204,7 +204,7 @@ TEST(RecordSlabStorm, NoRecordIsInTwoHandsAndNoStaleHandleNamesOne) {
     one.holder.store(-1, std::memory_order_relaxed);
     one.life.store(next_life(one), std::memory_order_release);
     one.again.store(next_life(one), std::memory_order_release);
-    mine->publish(one);
+    slab_type::publish(one);
     quiet.push_back(&one);
   }
   population all_records;
@@ -266,7 +266,7 @@ TEST(RecordSlabStorm, WhatIsFreedAbroadComesHome) {
     while (spawned - freed.load(std::memory_order_relaxed) >= 1000) std::this_thread::yield();
     stamped& one = **home->allocate();
     faults.check(one.holder.exchange(1, std::memory_order_relaxed) == 0, "a record was in two hands");
-    home->publish(one);
+    slab_type::publish(one);
     to_run.push(runnable(runnable::kind::task, &one));
   }
   runner.join();
@@ -291,7 +291,7 @@ TEST(RecordSlabStorm, HomesChangeHands) {
         for (stamped*& one : held) {
           one = *home->allocate();
           faults.check(one->holder.exchange(id, std::memory_order_relaxed) == 0, "a record was in two hands");
-          home->publish(*one);
+          slab_type::publish(*one);
         }
         for (stamped* one : held) {
           one->holder.store(0, std::memory_order_relaxed);
@@ -328,14 +328,14 @@ TEST(RecordSlabStorm, WhoFindsARecordFindsItMade) {
     std::atomic<int> growing{growers};
     std::atomic<std::uint64_t> told[growers] = {};  // relaxed: tells, and orders nothing
     std::vector<std::thread> threads;
-    for (int id = 0; id < growers; ++id) {
-      threads.emplace_back([&, id] {
+    for (std::atomic<std::uint64_t>& mine : told) {
+      threads.emplace_back([&] {
         growing_slab::home* const home = slab.move_in().value();
         std::vector<filled*> made;
         for (int i = 0; i < records_each; ++i) {
           filled& one = **home->allocate();
           one.life = many_leaves::name::from_word(one.handle().word()).next().word();
-          told[id].store(home->publish(one).word(), std::memory_order_relaxed);
+          mine.store(growing_slab::publish(one).word(), std::memory_order_relaxed);
           made.push_back(&one);
         }
         growing.fetch_sub(1);

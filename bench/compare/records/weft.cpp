@@ -30,7 +30,7 @@ class worker {
     task_record& made = **home_->allocate();
     made.scope.store(&made, std::memory_order_relaxed);
     static_cast<std::byte*>(slab_.body_of(made))[120] = std::byte{1};
-    home_->publish(made);
+    slab::publish(made);
     return &made;
   }
   void give(void* record) { home_->free(*static_cast<task_record*>(record)); }
