@@ -51,7 +51,7 @@ struct slab_state {
     task& made = **homes[at]->allocate();
     made.user.write(number);
     made.number.store(number, std::memory_order_release);
-    home::publish(made);
+    slab_type::publish(made);
     return made;
   }
   /// Ends one that was begun with that number.
@@ -170,7 +170,7 @@ MODEL(RecordSlabModel, AHomeChangesHands) {
     auto* const mine = *s.slab.move_in();
     task& made = **mine->allocate();
     made.user.write(5);
-    state::home::publish(made);
+    state::slab_type::publish(made);
     require(made.user.read() == 5, "a record is used by two");
     mine->free(made);
     s.slab.move_out(*mine);
