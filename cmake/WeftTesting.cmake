@@ -60,10 +60,10 @@ function(weft_add_unit_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}")
 endfunction()
 
-# weft_add_models(name SURVIVORS file sources...): one program of models, each a test; and, where there is time for it, a
-# test that weakens every memory order the models touch and finds each mutant dead or listed in the file.
+# weft_add_models(name [SURVIVORS file MUTATES folder...] sources...): one program of models, each a test; and, where there
+# is time for it, tests that weaken every memory order in these folders and find each mutant dead or listed in the file.
 function(weft_add_models name)
-  cmake_parse_arguments(arg "" "SURVIVORS" "" ${ARGN})
+  cmake_parse_arguments(arg "" "SURVIVORS" "MUTATES;SOURCES" ${ARGN})
   if(NOT TARGET weft_model_main)
     add_library(
       weft_model_main STATIC "${PROJECT_SOURCE_DIR}/tools/model/main.cpp" "${PROJECT_SOURCE_DIR}/tools/model/model.cpp"
@@ -73,14 +73,16 @@ function(weft_add_models name)
     target_include_directories(weft_model_main PUBLIC "${PROJECT_SOURCE_DIR}/tests")
     target_compile_definitions(weft_model_main PRIVATE ${WEFT_TEST_DEFINITIONS})
   endif()
-  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE weft_model_main)
+  target_compile_options(${name} PRIVATE -UNDEBUG)  # the assertions of the code under test are checked too
   target_compile_definitions(${name} PRIVATE ${WEFT_TEST_DEFINITIONS})
   string(REPLACE ";" "\\;" escaped "${WEFT_TEST_ENVIRONMENT}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 1200 LABELS model ENVIRONMENT "${escaped}")
   if(arg_SURVIVORS AND WEFT_TEST_SCALE STREQUAL "full")
     foreach(shard IN ITEMS 1 2)
-      add_test(NAME mutants.${name}.${shard} COMMAND ${name} "--mutants=${arg_SURVIVORS}" --shard=${shard}/2)
+      list(TRANSFORM arg_MUTATES PREPEND --in= OUTPUT_VARIABLE folders)
+      add_test(NAME mutants.${name}.${shard} COMMAND ${name} "--mutants=${arg_SURVIVORS}" ${folders} --shard=${shard}/2)
       set_tests_properties(mutants.${name}.${shard} PROPERTIES TIMEOUT 3600 LABELS mutants)
     endforeach()
   endif()

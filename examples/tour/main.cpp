@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   bool good = tour::show_switch(how);
   good = tour::show_stacks(how) && good;
   good = tour::show_overflow(how) && good;
+  good = tour::show_model(how) && good;
   std::printf("\n%s\n", good ? "End of the tour. docs/guide/ goes on from here."
                              : "The tour did not go as promised: see above.");
   return good ? 0 : 1;

@@ -16,6 +16,7 @@ struct options {
 bool show_switch(const options& how);
 bool show_stacks(const options& how);
 bool show_overflow(const options& how);
+bool show_model(const options& how);
 
 /// Seconds that f took.
 template <class F>

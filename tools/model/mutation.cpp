@@ -4,7 +4,7 @@
 
 #include "model/model.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -17,6 +17,7 @@ namespace {
 
 struct options {
   std::string survivors;
+  std::vector<std::string> folders;  // whose files are weakened
   unsigned shard = 1;
   unsigned shards = 1;
   bool verbose = false;
@@ -28,6 +29,8 @@ options parse(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument.rfind("--mutants=", 0) == 0) {
       o.survivors = argument.substr(std::strlen("--mutants="));
+    } else if (argument.rfind("--in=", 0) == 0) {
+      o.folders.push_back(argument.substr(std::strlen("--in=")) + '/');
     } else if (std::sscanf(argv[i], "--shard=%u/%u", &o.shard, &o.shards) == 2) {  // NOLINT(cert-err34-c)
       if (o.shard == 0 || o.shard > o.shards)
         throw std::runtime_error(argument + ": the shard must be 1 to N");
@@ -35,7 +38,7 @@ options parse(int argc, char** argv) {
       o.verbose = true;
     } else {
       throw std::runtime_error("unknown argument " + argument +
-                               "; there are --mutants=FILE --shard=I/N --verbose");
+                               "; there are --mutants=FILE --in=FOLDER --shard=I/N --verbose");
     }
   }
   return o;
@@ -51,10 +54,11 @@ effort mutation_effort() {
 }
 
 /// Only the code under test is weakened, not the models and not the checker.
-bool under_test(const mutant& site) {
+bool under_test(const mutant& site, const std::vector<std::string>& folders) {
   const std::string file = short_file(site.file);
-  return (file.rfind("src/", 0) == 0 || file.rfind("include/", 0) == 0) &&
-         file.find("_model.cpp") == std::string::npos;
+  return file.find("_model.") == std::string::npos &&
+         std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& f) { return file.rfind(f, 0) == 0; });
 }
 
 using sites_by_model = std::map<const registered*, std::set<mutant>>;
@@ -106,7 +110,7 @@ class campaign {
     std::set<mutant> mutants;
     for (const auto& [model, touched] : sites) {
       for (const mutant& site : touched) {
-        if (!under_test(site)) continue;
+        if (!under_test(site, options_.folders)) continue;
         for (const mutant& m : weakenings(site)) mutants.insert(m);
       }
     }
@@ -196,7 +200,10 @@ std::string key(const mutant& m) {
                         m.what == operation::heavy_barrier;
   const std::string change = left_out ? std::string(name(m.what)) + " left out"
                                       : std::string(name(m.what)) + ' ' + name(m.from) + " -> " + name(m.to);
-  return short_file(m.file) + " | " + change + " | " + source_line(m.file, m.line);
+  const std::string text = source_line(m.file, m.line);
+  unsigned same = 1;  // lines that read alike are told apart by number
+  for (std::uint32_t above = 1; above < m.line; ++above) same += source_line(m.file, above) == text ? 1U : 0U;
+  return short_file(m.file) + " | " + change + " | " + text + (same > 1 ? " #" + std::to_string(same) : "");
 }
 
 std::map<std::string, std::string> read_survivors(const std::string& file) {

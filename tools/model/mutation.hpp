@@ -9,6 +9,8 @@
 //
 //     src/queue/inbox.hpp | load acquire -> relaxed | head_.load(std::memory_order_acquire)
 //         Why it is kept, or why it cannot matter.
+//
+// A line that reads like one above it in its file has " #2" behind it, and so on.
 #pragma once
 
 #include "model/site.hpp"
@@ -31,7 +33,7 @@ namespace weft::model {
 /// Throws: std::runtime_error that names file and line of what it cannot read.
 [[nodiscard]] std::map<std::string, std::string> read_survivors(const std::string& file);
 
-/// PROGRAM --mutants=FILE [--shard=I/N] [--verbose]: tries the mutants of all models of the program.
+/// PROGRAM --mutants=FILE --in=FOLDER... [--shard=I/N] [--verbose]: tries the mutants of the code in these folders.
 ///
 /// Returns: 0 if every mutant is killed or has its reason in FILE.
 int mutation_main(int argc, char** argv);
