@@ -78,11 +78,12 @@ class basic_parker {
  private:
   // Returns whether there was a token. An interrupt that was meant for an earlier sitter ends a wait for nothing.
   [[nodiscard]] bool sleep_in_loop(time_point deadline, ready_batch& ready) noexcept {
-    if (!word_.try_fall_asleep(sleep_state::in_loop)) return word_.get_up();
-    while (seat_->loop().wait(deadline, ready) == loop_end::interrupted) {
-      if (!ready.empty() || word_.state_approx() != sleep_state::in_loop) break;
+    for (;;) {
+      if (!word_.try_fall_asleep(sleep_state::in_loop)) return word_.get_up();
+      const loop_end end = seat_->loop().wait(deadline, ready);
+      if (word_.get_up()) return true;
+      if (end != loop_end::interrupted || !ready.empty()) return false;
     }
-    return word_.get_up();
   }
 
   basic_sleep_word<Platform> word_;

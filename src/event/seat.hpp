@@ -39,6 +39,11 @@ class basic_event_seat {
     return true;
   }
 
+  /// Whether nobody sits, as far as one can tell.
+  [[nodiscard]] bool is_empty_approx() const noexcept {
+    return taken_.load(std::memory_order_relaxed) == 0;  // relaxed: a hint
+  }
+
   [[nodiscard]] event_loop& loop() noexcept { return loop_; }
 
  private:

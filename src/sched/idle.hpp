@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// idle — who of the workers searches, who sleeps, and who wakes whom.
+//
+// A worker that has run out of work searches, if not too many do already, and then sleeps without a time limit: an idle
+// process uses no processor. Whoever pushes work looks afterwards whether somebody must be told, which costs a load. No
+// push is overlooked: while a worker sleeps, no work waits, unless somebody is on the way to it. And nobody is woken
+// for nothing: a push that stands alone wakes exactly one.
+//
+// README.md has the protocol, and why no wake-up is lost.
+//
+// Thread safety: after_push(), hungry(), shut_down() and the _approx looks by anyone; the rest, for worker w, by w.
+// Invariants:   ID1  a worker sleeps only with its bit in the set, or with its token given
+//               ID2  whoever counts a sleeper out of the word (a promise) wins a bit and wakes its worker
+//               ID3  a worker that is searching is counted as such, from before it is woken until it finds work or sleeps
+#pragma once
+
+#include "base/cache_line.hpp"
+#include "event/parker.hpp"
+#include "sched/idle_word.hpp"
+#include "sched/sleeper_set.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace weft::impl {
+
+/// How a sleep of a worker ended. In all cases but the last it is searching now.
+enum class idle_end : std::uint8_t {
+  woken,     ///< somebody has work
+  work,      ///< it did not fall asleep, since there was work after all
+  events,    ///< the event loop had something, which was delivered
+  deadline,  ///< the deadline has passed
+  closed,    ///< shut_down() was called; nobody sleeps any more
+};
+
+// Version 14 does not know compound requirements with noexcept.
+// clang-format off
+
+/// What a worker that sleeps does in between.
+template <class H>
+concept idle_host = requires(H host, ready_batch& ready) {
+  // Whether there is anything in a queue that this worker takes from, its own included. Plain loads are enough.
+  { host.has_work() } noexcept -> std::same_as<bool>;
+  // Puts what the event loop handed out into a queue that other workers take from too; without after_push().
+  { host.deliver(ready) } noexcept;
+};
+
+// clang-format on
+
+template <sleeping_platform Platform, std::size_t MaxWorkers = idle_word::most_workers,
+          class Rules = idle_rules>
+class basic_idle {
+  static_assert(MaxWorkers <= idle_word::most_workers);
+
+ public:
+  using seat = basic_event_seat<Platform>;
+
+  /// `most_searching` workers search of their own accord; at least one may.
+  basic_idle(std::uint32_t workers, std::uint32_t most_searching, seat& shared,
+             barrier_kind barriers = Platform::barriers()) noexcept
+      : workers_(workers),
+        most_searching_(most_searching),
+        barriers_(barriers),
+        slots_(make_slots(shared, std::make_index_sequence<MaxWorkers>())) {
+    WEFT_CHECK(workers > 0 && workers <= MaxWorkers, "an execution context has 1 to 256 workers");
+    WEFT_CHECK(most_searching > 0, "at least one worker must be allowed to search");
+  }
+
+  // -- Whoever has work -------------------------------------------------------------------------------------------
+
+  /// Follows every push into a queue that workers take from: sees to it that somebody comes for it.
+  ///
+  /// Returns: whether a searcher is hungry, and would rather be given some.
+  [[nodiscard]] bool after_push(std::uint32_t items = 1) noexcept {
+    // [ID-push] Either this look sees that the last searcher has gone to bed, or its last look sees the push.
+    if constexpr (Rules::barrier_after_push) Platform::light_barrier(barriers_);
+    const idle_word seen(word_.load(std::memory_order_relaxed));  // relaxed: the barrier orders it
+    if (WEFT_LIKELY(seen.calm())) return false;
+    return answer_push(items);
+  }
+
+  /// Whether a searcher is hungry. For a worker between two pieces of work: one load.
+  [[nodiscard]] bool hungry() const noexcept {
+    return idle_word(word_.load(std::memory_order_relaxed)).hungry();  // relaxed: seen late, fed late
+  }
+
+  /// Wakes a sleeper though there is no work, so that it looks around and, finding nothing, sits down in the event loop:
+  /// for sysmon, when the seat is empty because whoever left it is busy for long.
+  ///
+  /// Returns: false where nobody sleeps.
+  bool wake_for_events() noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      if (!next.try_rise()) return false;
+      // acquire: whoever is promised is found. [ID-bed]
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_acquire, std::memory_order_relaxed);
+      if (!changed) continue;
+      wake_one();
+      return true;
+    }
+  }
+
+  /// Wakes everybody; nobody sleeps any more.
+  ///
+  /// Ordering:  what was done before is visible to whoever learns of it.
+  void shut_down() noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      next.closed = true;
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_release, std::memory_order_relaxed);
+      if (changed) break;  // [ID-closed] pairs with is_shut_down() and announce()
+    }
+    for (std::uint32_t w = 0; w < workers_; ++w) slots_[w].bed.unpark();
+  }
+
+  [[nodiscard]] bool is_shut_down() const noexcept {
+    return idle_word(word_.load(std::memory_order_acquire)).closed();  // [ID-closed]
+  }
+
+  // -- The workers ------------------------------------------------------------------------------------------------
+
+  /// A worker that has run out of work begins to search, unless enough do: then it goes to sleep at once.
+  [[nodiscard]] bool try_search(std::size_t worker) noexcept {
+    slot& mine = slots_[worker];
+    WEFT_ASSERT(!mine.searching.read(), "ID3: a worker that searches begins to search");
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      if (next.searching >= most_searching_) return false;
+      ++next.searching;
+      // relaxed: a searcher relies on nobody, and is relied on by what it does when it stops.
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_relaxed, std::memory_order_relaxed);
+      if (changed) break;
+    }
+    mine.searching.write(true);
+    return true;
+  }
+
+  /// A searcher has found work, or leaves for good. Before it does anything else.
+  void found_work(std::size_t worker) noexcept {
+    slot& mine = slots_[worker];
+    WEFT_ASSERT(mine.searching.read(), "ID3: a worker that does not search has found something");
+    mine.searching.write(false);
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      const found_duty duty = next.template find<Rules>();
+      // acquire: whoever is promised is found. [ID-bed]
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_acquire, std::memory_order_relaxed);
+      if (!changed) continue;
+      if (duty == found_duty::wake_one) wake_one();
+      return;
+    }
+  }
+
+  /// A searcher says that it would rather be given work, or that it no longer would.
+  void set_hungry(bool is) noexcept {
+    // relaxed: a hint to those who have work.
+    if (is) {
+      word_.fetch_add(idle_word::one_hungry, std::memory_order_relaxed);
+    } else {
+      word_.fetch_sub(idle_word::one_hungry, std::memory_order_relaxed);
+    }
+  }
+
+  /// A worker that has found nothing goes to sleep, until there is something for it.
+  template <idle_host Host>
+  [[nodiscard]] idle_end sleep(std::size_t worker, time_point deadline, Host& host) noexcept {
+    slot& mine = slots_[worker];
+    beds_.add(worker);
+    switch (announce(mine)) {
+      case announced::closed: return idle_end::closed;
+      case announced::last_look:
+        // [ID-push] The other half: see after_push().
+        if constexpr (Rules::barrier_before_last_look) Platform::heavy_barrier(barriers_);
+        if (try_stay_up(worker, Rules::last_look && host.has_work())) return idle_end::work;
+        break;
+      case announced::sleep: break;
+    }
+    return sleep_until_woken(worker, deadline, host);
+  }
+
+  // -- For dumps and tests ----------------------------------------------------------------------------------------
+
+  [[nodiscard]] idle_counts counts_approx() const noexcept {
+    return idle_word(word_.load(std::memory_order_relaxed)).counts();  // relaxed: a snapshot
+  }
+  /// Whether the worker really sleeps.
+  [[nodiscard]] bool is_asleep_approx(std::size_t worker) const noexcept {
+    return slots_[worker].bed.is_asleep_approx();
+  }
+  /// How often a sleeper was woken because of work.
+  [[nodiscard]] std::uint64_t wake_count() const noexcept { return wakes_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class announced : std::uint8_t { sleep, last_look, closed };
+
+  /// What belongs to one worker.
+  struct alignas(contended_bytes) slot {
+    explicit slot(seat& shared) noexcept : bed(shared) {}
+
+    basic_parker<Platform> bed;                                // anyone may unpark
+    typename Platform::template plain<bool> searching{false};  // owner only
+  };
+
+  template <std::size_t... I>
+  static std::array<slot, MaxWorkers> make_slots(seat& shared,
+                                                 std::index_sequence<I...> /*unused*/) noexcept {
+    return {{((void)I, slot(shared))...}};
+  }
+
+  // Somebody is to be told of a push, or to be fed. Returns whether to be fed.
+  [[gnu::noinline]] bool answer_push(std::uint32_t items) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      const idle_word now(seen);
+      idle_counts next = now.counts();
+      if (!next.alert()) return now.hungry();
+      const push_duty duty = next.template push<Rules>(items);
+      // acquire: whoever is promised is found. [ID-bed] That the push is seen is by the barriers, not by this.
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_acquire, std::memory_order_relaxed);
+      if (!changed) continue;
+      if (duty == push_duty::wake_one) wake_one();
+      return now.hungry();
+    }
+  }
+
+  // Makes good a promise: wins a sleeper and wakes it, one that does not watch the event loop if there is such a one.
+  void wake_one() noexcept {
+    const auto watches_events = [this](std::size_t worker) { return slots_[worker].bed.is_in_loop_approx(); };
+    const std::size_t won = beds_.win(watches_events);
+    wakes_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
+    slots_[won].bed.unpark();
+  }
+
+  [[nodiscard]] announced announce(slot& mine) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_acquire);  // [ID-closed]
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      if (next.closed) break;
+      const announce_duty duty = next.template announce<Rules>(mine.searching.read());
+      // release: whoever is promised this sleeper finds its bit. [ID-bed] pairs with the acquires of that tag
+      const bool changed =
+          word_.compare_exchange_weak(seen, idle_word(next).bits(), std::memory_order_release,
+                                      std::memory_order_acquire);  // [ID-closed]
+      if (!changed) continue;
+      mine.searching.write(duty == announce_duty::last_look);
+      return duty == announce_duty::last_look ? announced::last_look : announced::sleep;
+    }
+    mine.searching.write(false);
+    return announced::closed;
+  }
+
+  // The end of a last look. Returns false if the worker is to sleep.
+  [[nodiscard]] bool try_stay_up(std::size_t worker, bool found) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      const drowsy_duty duty = next.template look<Rules>(found);
+      // acquire: whoever is promised is found. [ID-bed]
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_acquire, std::memory_order_relaxed);
+      if (!changed) continue;
+      if (duty == drowsy_duty::leave_bed) return try_leave_bed(worker);
+      slots_[worker].searching.write(false);
+      return false;
+    }
+  }
+
+  // A sleeper that the event loop or a deadline has woken counts itself out. Returns false if it cannot: its waking
+  // is promised already.
+  [[nodiscard]] bool try_rise(std::size_t worker) noexcept {
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      if (!next.try_rise()) return false;
+      // acquire: whoever is promised is found. [ID-bed]
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_acquire, std::memory_order_relaxed);
+      if (changed) return try_leave_bed(worker);
+    }
+  }
+
+  // A worker that holds a promise for itself makes it good. If somebody has won its bit, its token is on the way and with
+  // it another place among the searchers; then the promise goes to another sleeper, and this worker sleeps on.
+  [[nodiscard]] bool try_leave_bed(std::size_t worker) noexcept {
+    const bool ours = beds_.try_remove(worker);
+    slots_[worker].searching.write(ours);
+    if (!ours) wake_one();
+    return ours;
+  }
+
+  template <idle_host Host>
+  [[nodiscard]] idle_end sleep_until_woken(std::size_t worker, time_point deadline, Host& host) noexcept {
+    std::array<runnable, events_at_once> room;
+    slot& mine = slots_[worker];
+    for (;;) {
+      ready_batch ready(room);
+      const park_end end = mine.bed.park_until(deadline, ready);
+      const auto events = static_cast<std::uint32_t>(ready.size());
+      if (events > 0) host.deliver(ready);
+      if (is_shut_down()) return idle_end::closed;
+
+      const bool woken = end == park_end::notified;
+      if (woken) mine.searching.write(true);
+      const bool risen = !woken && try_rise(worker);
+      // Delivered behind our back as far as others are concerned: they must be told, but for one if we got up for it.
+      if (const std::uint32_t untold = risen && events > 0 ? events - 1 : events; untold > 0)
+        (void)after_push(untold);
+      if (woken) return idle_end::woken;
+      if (risen) return events > 0 ? idle_end::events : idle_end::deadline;
+    }
+  }
+
+  static constexpr std::size_t events_at_once = 64;
+
+  // Never changes.
+  const std::uint32_t workers_;
+  const std::uint32_t most_searching_;
+  const barrier_kind barriers_;
+
+  // Read after every push, written when workers fall idle or are woken.
+  alignas(contended_bytes) typename Platform::template atomic<std::uint32_t> word_{0};
+
+  // Written with every sleep and every waking.
+  alignas(contended_bytes) basic_sleeper_set<Platform, MaxWorkers> beds_;
+  typename Platform::template atomic<std::uint64_t> wakes_{0};
+
+  std::array<slot, MaxWorkers> slots_;
+};
+
+using idle = basic_idle<default_platform>;
+
+}  // namespace weft::impl
