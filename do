@@ -51,7 +51,7 @@ need() {
 }
 
 build_packages=(g++ cmake ninja-build)
-test_packages=("${build_packages[@]}" googletest python3 gdb valgrind pkg-config)
+test_packages=("${build_packages[@]}" googletest python3 gdb valgrind pkg-config spin)
 lint_packages=("${build_packages[@]}" g++-aarch64-linux-gnu googletest libboost-context-dev python3 clang clang-tidy
   clang-format doxygen shellcheck git)
 
