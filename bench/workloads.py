@@ -5,7 +5,7 @@ A new workload is a new entry here and one program per system; README.md, "Addin
 stand in the order in which they are run and shown.
 """
 
-from harness.model import WEFT, Bar, System, Workload
+from harness.model import BEST_PEER, WEFT, Bar, System, Workload
 
 WORKLOADS = (
     Workload(
@@ -54,6 +54,7 @@ WORKLOADS = (
                 version_command=("dpkg-query", "-W", "-f", "${Version}", "librust-crossbeam-queue-dev"),
             ),
         ),
+        bars=(Bar(1.0, BEST_PEER),),
     ),
     Workload(
         id="Q3",
@@ -63,6 +64,7 @@ WORKLOADS = (
         threads=(1,),
         fixed_threads=True,
         systems=(System(WEFT, "bench_records_weft"), System("malloc", "bench_records_malloc")),
+        bars=(Bar(0.5, "malloc"),),
     ),
     Workload(
         id="Q4",
@@ -72,5 +74,6 @@ WORKLOADS = (
         threads=(2,),
         fixed_threads=True,
         systems=(System(WEFT, "bench_records_weft"), System("malloc", "bench_records_malloc")),
+        bars=(Bar(0.5, "malloc"),),
     ),
 )
