@@ -7,6 +7,9 @@ stand in the order in which they are run and shown.
 
 from harness.model import BEST_PEER, WEFT, Bar, System, Workload
 
+CROSSBEAM = System("crossbeam", "bench_deque_crossbeam", packages=("cargo", "librust-crossbeam-deque-dev"),
+                   version_command=("dpkg-query", "-W", "-f", "${Version}", "librust-crossbeam-deque-dev"))
+
 WORKLOADS = (
     Workload(
         id="B1",
@@ -23,6 +26,68 @@ WORKLOADS = (
             System("boost.context", "bench_switch_boost_context", packages=("libboost-context-dev",)),
         ),
         bars=(Bar(0.45, "boost.context", variants=("inline",)),),  # heading for 1.4 ns
+    ),
+    Workload(
+        id="L1",
+        title="the owner of a deque pushes and pops a task of 24 bytes",
+        unit="ns",
+        variants=(
+            "push-pop",  # above tasks that stay
+            "last",  # on an empty deque, so that each pop competes with thieves
+        ),
+        threads=(1,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_deque_weft"), CROSSBEAM),
+        bars=(
+            Bar(20, None),  # Loom's promise: a spawn from a worker takes 5 to 20 ns
+            Bar(0.3, "crossbeam", variants=("push-pop",)),
+            Bar(0.6, "crossbeam", variants=("last",)),
+        ),
+    ),
+    Workload(
+        id="L2",
+        title="push at one end, steal at the other, nobody else about",
+        unit="ns",
+        variants=(
+            "asymmetric",  # a system call a steal: the price of an owner that pays nothing; for information, no bar
+            "symmetric",
+        ),
+        threads=(1,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_deque_weft"), CROSSBEAM),
+        bars=(Bar(1.0, "crossbeam", variants=("symmetric",)),),
+    ),
+    Workload(
+        id="L3",
+        title="the owner pushes and pops, a thief steals a task of 10 us at a time",
+        unit="ns",
+        variants=("asymmetric", "symmetric"),
+        threads=(2,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_deque_weft"), CROSSBEAM),
+        bars=(Bar(0.6, "crossbeam", variants=("asymmetric",)), Bar(1.0, "crossbeam", variants=("symmetric",))),
+    ),
+    Workload(
+        id="L4",
+        title="a channel made of deques: send and receive",
+        unit="ns",
+        variants=(
+            "local",  # by one worker
+            "outside",  # by another thread to a worker, through the global queue
+        ),
+        threads=(1,),
+        fixed_threads=True,
+        systems=(
+            System(WEFT, "bench_deque_weft"),
+            CROSSBEAM,
+            # Its concurrent_queue; it has nothing like the rest.
+            System("oneTBB", "bench_deque_tbb", packages=("libtbb-dev",), variants=("outside",)),
+        ),
+        bars=(
+            Bar(50, None),  # Loom's promise: to receive a task takes 10 to 50 ns
+            Bar(0.35, "crossbeam", variants=("local",)),
+            Bar(1.0, BEST_PEER, variants=("outside",)),
+        ),
     ),
     Workload(
         id="Q1",
