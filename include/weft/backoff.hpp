@@ -104,7 +104,7 @@ class basic_backoff {
   /// Starts in the first phase of a mode.
   explicit constexpr basic_backoff(backoff_mode mode = backoff_mode::low_latency,
                                    Waiter waiter = Waiter()) noexcept
-      : basic_backoff(backoff_limits::of(mode), std::move(waiter)) {}
+      : limits_(backoff_limits::of(mode)), waiter_(std::move(waiter)) {}
 
   /// Starts in the first phase, with limits of one's own.
   explicit constexpr basic_backoff(const backoff_limits& limits, Waiter waiter = Waiter()) noexcept

@@ -81,13 +81,12 @@ class deque_channel {
     ///            to one of them since.
     /// Waits:     never. Tries again when another thread was faster, and only then.
     [[nodiscard]] std::optional<T> try_receive() noexcept {
-      if (--until_global_ == 0) {
-        until_global_ = channel_.global_interval_;
-        if (const std::optional<T> value = channel_.global_.try_pop()) return value;
-      }
-      if (const std::optional<T> value = local_.pop()) return value;
-      if (const std::optional<T> value = channel_.global_.try_pop()) return value;
-      return channel_.steal(next_victim_, this);
+      std::optional<T> value;
+      if (--until_global_ == 0) value = receive_global_first();
+      if (!value) value = local_.pop();
+      if (!value) value = channel_.global_.try_pop();
+      if (!value) value = channel_.steal(next_victim_, this);
+      return value;
     }
 
     /// How many values its own deque holds, or held a moment ago.
@@ -99,6 +98,11 @@ class deque_channel {
     friend class deque_channel;
     worker(deque_channel& channel, std::size_t index, std::size_t capacity)
         : channel_(channel), local_(capacity), next_victim_(index), until_global_(channel.global_interval_) {}
+
+    [[nodiscard, gnu::noinline]] std::optional<T> receive_global_first() noexcept {
+      until_global_ = channel_.global_interval_;
+      return channel_.global_.try_pop();
+    }
 
     // Constant.
     deque_channel& channel_;

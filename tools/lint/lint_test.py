@@ -451,6 +451,38 @@ class Docs(lint_case):
         self.assert_finds(self.lint("docs.py", "--root", self.dir), "nothing was checked")
 
 
+class Examples(lint_case):
+    test_file = "int before;\n// [twice]\n  int twice(int x) {\n    return 2 * x;\n  }\n// [twice]\nint after;\n"
+    page = "Text.\n\n<!-- example: src/a_test.cpp [twice] -->\n\n    int twice(int x) {\n      return 2 * x;\n    }\n\nMore.\n"
+
+    def examples(self, page, test_file=test_file):
+        for name, text in (("src/a_test.cpp", test_file), ("docs/guide/page.md", page)):
+            self.write(name, "")
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(text)  # as it is: indentation matters here
+        return self.lint("examples.py", "--root", self.dir)
+
+    def test_an_example_that_is_a_piece_of_a_test_passes(self):
+        self.assert_clean(self.examples(self.page))
+        self.assert_clean(self.examples(self.page.removesuffix("\nMore.\n")))
+
+    def test_examples_that_have_drifted_or_are_nowhere_fail(self):
+        cases = {
+            self.page.replace("2 * x", "3 * x"): "page.md:3: example src/a_test.cpp [twice]: differs",
+            self.page.replace("    int twice(int x) {\n", ""): "differs",
+            self.page.replace("[twice]", "[thrice]"): "0 lines `// [thrice]` instead of two",
+            self.page.replace("a_test", "b_test"): "that file does not exist",
+            self.page.replace("Text.", "See <!-- example: src/a_test.cpp [twice] -->"): "page.md:1: write",
+        }
+        for page, message in cases.items():
+            with self.subTest(message):
+                self.assert_finds(self.examples(page), message)
+        self.assert_finds(self.examples(self.page, self.test_file + "// [twice]\n"), "3 lines")
+
+    def test_no_examples_is_no_pass(self):
+        self.assert_finds(self.examples("Text.\n"), "nothing was checked")
+
+
 class Run(lint_case):
     """The script that runs them all, in a small repository of its own."""
 

@@ -38,7 +38,7 @@ template <queueable T>
 /// The value again. Only for words that were one value: not before it is certain that nobody tore them.
 template <queueable T>
 [[nodiscard]] T from_words(const words_of<T>& words) noexcept {
-  std::array<std::byte, sizeof(T)> bytes;
+  std::array<std::byte, sizeof(T)> bytes{};
   std::memcpy(bytes.data(), words.data(), sizeof(T));
   return std::bit_cast<T>(bytes);
 }
