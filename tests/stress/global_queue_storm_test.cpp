@@ -75,13 +75,13 @@ void storm(std::size_t producer_count, std::size_t taker_count, std::size_t stoc
 TEST(GlobalQueueStorm, EverythingComesOutOnceAndInOrder) {
   storm(2, 2, 256,
         testing::scaled<std::uint64_t>(10'000'000, 3'000'000) *
-            static_cast<std::uint64_t>(testing::repetitions(5)));
+            static_cast<std::uint64_t>(testing::storm_repetitions(5)));
 }
 
 TEST(GlobalQueueStorm, AFewRunnablesThatComeByAllTheTime) {
   storm(3, 3, 2,
         testing::scaled<std::uint64_t>(500'000, 300'000) *
-            static_cast<std::uint64_t>(testing::repetitions(20)));
+            static_cast<std::uint64_t>(testing::storm_repetitions(20)));
 }
 
 // The idle protocol in small: a worker that finds nothing says that it will sleep, passes a heavy barrier, and looks
@@ -140,7 +140,7 @@ void sleep_storm(std::uint64_t pushes, Take&& take, Empty&& empty) {
 
 std::uint64_t sleeps() {
   return testing::scaled<std::uint64_t>(20'000, 10'000) *
-         static_cast<std::uint64_t>(testing::repetitions(20));
+         static_cast<std::uint64_t>(testing::storm_repetitions(20));
 }
 
 TEST(GlobalQueueStorm, TheLastLookBeforeSleepMissesNothing) {

@@ -79,15 +79,15 @@ std::int64_t storm(const storm_size& size, ledger& faults) {
 TEST(InboxStorm, EverythingArrivesOnceAndInOrder) {
   ledger faults;
   const auto pushes = testing::scaled<std::uint64_t>(8'000'000, 2'000'000) *
-                      static_cast<std::uint64_t>(testing::repetitions(7));
+                      static_cast<std::uint64_t>(testing::storm_repetitions(7));
   EXPECT_EQ(storm<inbox>({.producers = 2, .takers = 2, .stock = 64, .pushes = pushes}, faults), 0);
   EXPECT_EQ(faults.faults(), 0) << faults.first();
 }
 
 TEST(InboxStorm, AFewRunnablesThatComeByAllTheTime) {
   ledger faults;
-  const auto pushes =
-      testing::scaled<std::uint64_t>(500'000, 300'000) * static_cast<std::uint64_t>(testing::repetitions(20));
+  const auto pushes = testing::scaled<std::uint64_t>(500'000, 300'000) *
+                      static_cast<std::uint64_t>(testing::storm_repetitions(20));
   EXPECT_EQ(storm<inbox>({.producers = 3, .takers = 3, .stock = 2, .pushes = pushes}, faults), 0);
   EXPECT_EQ(faults.faults(), 0) << faults.first();
 }
@@ -101,7 +101,7 @@ TEST(InboxStorm, WhoHasARunnableHasItAlone) {
   };
   constexpr std::size_t workers = 3;
   const std::uint64_t hops = testing::scaled<std::uint64_t>(4'000'000, 1'500'000) *
-                             static_cast<std::uint64_t>(testing::repetitions(9));
+                             static_cast<std::uint64_t>(testing::storm_repetitions(9));
   std::vector<traveller> travellers(64);
   std::vector<inbox> boxes(workers);
   xoshiro256ss random(testing::test_seed());

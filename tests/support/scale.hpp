@@ -24,4 +24,13 @@ inline int repetitions(int long_run) {
   return asked != nullptr && asked[0] == '1' ? long_run : 1;
 }
 
+/// The same for a storm, whose long run in a release build would be far too long in one with all assertions.
+inline int storm_repetitions(int long_run) {
+#ifdef NDEBUG
+  return repetitions(long_run);
+#else
+  return repetitions(long_run > 8 ? long_run / 8 : 1);
+#endif
+}
+
 }  // namespace weft::testing
