@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * donation — work that leaves a worker's deque at its old end: given by the owner, or claimed by a thief.
+ * donation — work that leaves a worker's deque at its old end: granted by the owner, or claimed by a thief.
  *
- * The owner pushes and pops at the new end of a ring. A hungry thief hands it a parcel, by a compare-exchange of the
- * request; the owner takes the request by an exchange and fills the parcel; the thief may withdraw the request by a
- * compare-exchange, as long as the owner has not taken it. Or the thief claims some of the oldest: it writes
- * its claim into the word that says where the deque begins, passes a heavy barrier, looks how many are there, copies
- * them, and settles the claim. Whoever the claim is in the way of replaces the word, and then it cannot be settled.
+ * The owner pushes and pops at the new end of a ring. One word says where the deque begins, which thief stands there, and
+ * how many it has claimed. A thief writes its name into it: it asks. The owner answers by writing a claim for it; or the
+ * thief loses patience and writes one itself, passes a heavy barrier, and looks how many are there. Then it copies
+ * them and settles. All of these are compare-exchanges. Whoever a claim is in the way of replaces the word, and then
+ * it cannot be settled: the owner when it needs what is claimed, another thief when it has waited for too long.
  *
  * The owner's store of its end is seen by others later, or at a heavy barrier. In the end every item was run exactly once.
  * README.md lists the switches.
@@ -22,25 +22,22 @@
 #define CAPACITY 2
 #endif
 #ifndef ROUNDS
-#define ROUNDS 1 /* what each thief tries, in any order: to ask, to claim */
+#define ROUNDS 1 /* how often a thief comes */
 #endif
 #define FIRST 1 /* indices begin here, so that the one before exists */
 #define nobody 0
 
-/* The word at the old end: the oldest, how many are claimed from there on, and by whom. */
+/* The word at the old end: the oldest, who stands there, and how many it has claimed; 0 while it only asks. */
 byte head = FIRST;
+byte name = nobody;
 byte claimed = 0;
-byte claimant = nobody;
 
 byte end_seen = FIRST; /* the new end, as others see it */
 byte end_own = FIRST;  /* as the owner has stored it */
 byte ring[CAPACITY];
-byte request = nobody; /* whose parcel the owner may fill */
-bool away[THIEVES];    /* the parcel has not come back */
-byte parcel[THIEVES];  /* what is in it: 0, or an item and, shifted, a second one */
 byte runs[ITEMS];
 
-#define thief_name (me + 1)
+#define my_name (me + 1)
 #define second(p) ((p) >> 4)
 #define first(p) ((p) & 15)
 
@@ -54,11 +51,19 @@ inline execute(item) {
 /* The first half of what is there, rounded up; two at most. */
 #define half(n) ((n) > 2 -> 2 : 1)
 
-#ifdef CLAIM_IS_NOT_TAGGED
+#ifdef CLAIM_HAS_NO_NAME
 #define word_is(h, n, w) (head == (h) && claimed == (n))
 #else
-#define word_is(h, n, w) (head == (h) && claimed == (n) && claimant == (w))
+#define word_is(h, n, w) (head == (h) && claimed == (n) && name == (w))
 #endif
+
+inline read_word() {
+  d_step {
+    h = head;
+    n = claimed;
+    w = name
+  }
+}
 
 #ifdef SLOTS_ARE_REUSED_TOO_SOON
 #define first_kept (head + claimed)
@@ -67,7 +72,7 @@ inline execute(item) {
 #endif
 
 active proctype owner() {
-  byte next = 1, at = 0, h = 0, n = 0, w = 0, whose = 0, loot = 0;
+  byte next = 1, at = 0, h = 0, n = 0, w = 0;
 
   do
   :: next <= ITEMS && end_own - first_kept < CAPACITY -> /* push */
@@ -81,11 +86,7 @@ active proctype owner() {
      at = end_own - 1;
      end_own = at;
      /* light barrier: the store above may still be on its way */
-     d_step {
-       h = head;
-       n = claimed;
-       w = claimant
-     }
+     read_word();
      do
      :: at < h -> /* gone */
         end_own = h;
@@ -96,12 +97,12 @@ active proctype owner() {
           if
           :: word_is(h, n, w) ->
              claimed = 0;
-             claimant = nobody;
+             name = nobody;
              n = 0
           :: else ->
              h = head;
              n = claimed;
-             w = claimant
+             w = name
           fi
         }
      :: at >= h + n -> /* ours */
@@ -116,141 +117,124 @@ active proctype owner() {
      :: else -> skip
      fi
 
-#ifdef DONOR_FILLS_WITHDRAWN_PARCEL
-  :: d_step { request != nobody && end_own > head -> whose = request } /* answer */
-#else
-  :: d_step { request != nobody && end_own > head -> whose = request; request = nobody } /* answer */
-#endif
-     do
-     :: d_step {
-          h = head;
-          n = claimed;
-          w = claimant
-        }
-        if
-        :: h == end_own ->
-           loot = 0;
-           break
-        :: else -> skip
-        fi;
-        loot = ring[h % CAPACITY];
-        if
-        :: half(end_own - h) == 2 -> loot = loot | (ring[(h + 1) % CAPACITY] << 4)
-        :: else -> skip
-        fi;
+  :: name != nobody && claimed == 0 && end_own > head -> /* answer */
+     read_word();
+     if
+     :: w != nobody && n == 0 && end_own > h ->
         d_step {
           if
-          :: word_is(h, n, w) ->
-             head = h + half(end_own - h);
-             claimed = 0;
-             claimant = nobody;
-             w = 255
+#ifndef GRANT_IS_A_STORE
+          :: word_is(h, n, w) -> claimed = half(end_own - h)
           :: else -> skip
+#else
+          :: true ->
+             head = h;
+             name = w;
+             claimed = half(end_own - h)
+#endif
           fi
         }
-        if
-        :: w == 255 -> break
-        :: else -> skip
-        fi
-     od;
-#ifdef DONOR_FILLS_WITHDRAWN_PARCEL
-     request = nobody;
-#endif
-     parcel[whose - 1] = loot;
-     d_step {
-       away[whose - 1] = false;
-       loot = 0;
-       whose = 0
-     }
+     :: else -> skip
+     fi
   od;
 
 done:
   skip
 }
 
-inline run_parcel(p) {
+inline run_loot() {
   if
-  :: first(p) != 0 -> execute(first(p))
+  :: first(loot) != 0 -> execute(first(loot))
   :: else -> skip
   fi;
   if
-  :: second(p) != 0 -> execute(second(p))
+  :: second(loot) != 0 -> execute(second(loot))
+  :: else -> skip
+  fi
+}
+
+/* Copies `count` of what is claimed from h on, settles, and runs them. */
+inline take(count) {
+  if
+  :: count > 0 -> loot = ring[h % CAPACITY]
   :: else -> skip
   fi;
-  p = 0
+  if
+  :: count > 1 -> loot = loot | (ring[(h + 1) % CAPACITY] << 4)
+  :: else -> skip
+  fi;
+  d_step {
+    if
+    :: word_is(h, n, my_name) ->
+       head = h + count;
+       claimed = 0;
+       name = nobody
+    :: else -> loot = 0 /* revoked */
+    fi
+  }
+  run_loot()
 }
 
 proctype thief(byte me) {
-  byte round = 0, h = 0, n = 0, w = 0, copied = 0, there = 0;
+  byte round = 0, h = 0, n = 0, w = 0, there = 0, loot = 0;
 
   do
   :: round < ROUNDS ->
      round++;
-     if
-     :: d_step { request == nobody -> request = thief_name; away[me] = true } /* ask, and wait or withdraw */
-        if
-        :: !away[me] -> run_parcel(parcel[me])
-        :: d_step { request == thief_name -> request = nobody; away[me] = false }
-        fi
-
-     :: d_step { /* claim */
-          h = head;
-          n = claimed;
-          w = claimant
+     d_step { /* ask; whoever stands there may have lost its processor, and is put aside */
+       name = my_name;
+       claimed = 0
+     }
+     read_word();
+     do
+     :: w == my_name && n > 0 -> /* granted */
+        take(n);
+        break
+     :: w == my_name && n == 0 -> /* wait */
+        read_word()
+     :: w == my_name && n == 0 -> /* withdraw, and give up what may have been granted */
+        d_step {
+          if
+          :: name == my_name ->
+             claimed = 0;
+             name = nobody
+          :: else -> skip
+          fi
         }
-        /* A claim that stands may be broken: its thief may have lost its processor. */
+        break
+     :: w == my_name && n == 0 && end_seen > h -> /* lose patience */
+        there = half(end_seen - h);
+        d_step {
+          if
+          :: word_is(h, 0, my_name) ->
+             claimed = there;
+             n = there
+          :: else -> n = 0
+          fi
+        }
         if
-        :: end_seen > h ->
-           there = half(end_seen - h);
-           d_step {
-             if
-             :: word_is(h, n, w) ->
-                claimed = there;
-                claimant = thief_name;
-                n = there
-             :: else -> n = 0
-             fi
-           }
-           if
-           :: n == 0 -> skip
-           :: else ->
+        :: n == 0 -> skip
+        :: else ->
 #ifndef NO_HEAVY_BARRIER
-              end_seen = end_own;
+           end_seen = end_own;
 #endif
-              there = (end_seen > h -> end_seen - h : 0);
-              if
-              :: there < n -> copied = there
-              :: else -> copied = n
-              fi;
-              there = 0;
-              if
-              :: copied > 0 -> there = ring[h % CAPACITY]
-              :: else -> skip
-              fi;
-              if
-              :: copied > 1 -> there = there | (ring[(h + 1) % CAPACITY] << 4)
-              :: else -> skip
-              fi;
-              d_step { /* settle */
-                if
-                :: word_is(h, n, thief_name) ->
-                   head = h + copied;
-                   claimed = 0;
-                   claimant = nobody
-                :: else -> there = 0
-                fi
-              }
-              run_parcel(there)
-           fi
-        :: else -> skip
-        fi
-     fi;
+           there = (end_seen > h -> end_seen - h : 0);
+           if
+           :: there > n -> there = n
+           :: else -> skip
+           fi;
+           take(there)
+        fi;
+        break
+     :: w != my_name -> break /* revoked, or put aside */
+     od;
+     skip; /* where break goes */
      d_step {
        h = 0;
        n = 0;
        w = 0;
-       copied = 0;
-       there = 0
+       there = 0;
+       loot = 0
      }
   :: else -> break
   od

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two to four workers with a deque each. One issues items; all of them pop, take back, answer, ask, claim, give up,
+// put each other aside and steal what was stolen, at random: every item is taken exactly once, with all that was
+// written before it was pushed, and a join never comes in company.
+//
+// The ledger is plain memory. An item that two take is two unsynchronised writes to one entry (ThreadSanitizer sees
+// that), and a count of two at the end (every build sees that).
+
+#include "base/rng.hpp"
+#include "queue/thief.hpp"
+#include "queue/work_deque.hpp"
+#include "support/scale.hpp"
+#include "support/seed.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <memory>
+#include <ostream>
+#include <thread>
+#include <vector>
+
+namespace weft::impl {
+namespace {
+
+/// What an item points to, and its line in the ledger.
+struct alignas(8) record {
+  std::uint64_t prepared = 0;  // written before the push, read by the taker
+  std::uint32_t taken = 0;     // written by the taker
+};
+
+class ledger {
+ public:
+  explicit ledger(std::size_t items) : records_(items) {}
+
+  [[nodiscard]] runnable issue(std::uint64_t id, runnable::kind what) {
+    records_[id].prepared = id * 3 + 1;
+    return {what, &records_[id]};
+  }
+
+  // Thread safety: any thread that has taken the item; that is what is being tested.
+  void take(runnable r) {
+    auto* const at = static_cast<record*>(r.address());
+    const auto id = static_cast<std::uint64_t>(at - records_.data());
+    if (id >= records_.size() || at->prepared != id * 3 + 1) {
+      unseen_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      ++at->taken;
+    }
+  }
+
+  /// What went wrong; all zero if every item was taken exactly once.
+  struct verdict {
+    std::uint64_t unseen = 0;  // what was written before the push was not there
+    std::uint64_t lost = 0;
+    std::uint64_t doubled = 0;
+
+    friend bool operator==(const verdict&, const verdict&) = default;
+    friend std::ostream& operator<<(std::ostream& out, const verdict& v) {
+      return out << v.unseen << " unseen, " << v.lost << " lost, " << v.doubled << " doubled";
+    }
+  };
+
+  [[nodiscard]] verdict judge() const {
+    verdict all{unseen_.load()};
+    for (const record& r : records_) {
+      all.lost += r.taken == 0 ? 1 : 0;
+      all.doubled += r.taken > 1 ? 1 : 0;
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::size_t size() const { return records_.size(); }
+
+ private:
+  std::vector<record> records_;
+  std::atomic<std::uint64_t> unseen_{0};
+};
+
+/// Items a storm; and storms a test. In a long run that makes some 100 million operations.
+constexpr std::size_t item_count = testing::scaled<std::size_t>(600'000, 150'000);
+int storm_count() { return testing::scaled(6, 3) * testing::repetitions(7); }
+
+struct tally {
+  std::uint64_t popped = 0;
+  std::uint64_t granted = 0;
+  std::uint64_t claimed = 0;
+  std::uint64_t disappointed = 0;  // was granted or claimed something, and got nothing
+  std::uint64_t joins_in_company = 0;
+
+  tally& operator+=(const tally& other) {
+    popped += other.popped;
+    granted += other.granted;
+    claimed += other.claimed;
+    disappointed += other.disappointed;
+    joins_in_company += other.joins_in_company;
+    return *this;
+  }
+};
+
+class worker {
+ public:
+  worker(std::uint16_t number, barrier_kind barriers, const work_deque_options& options, std::uint64_t seed)
+      : deque(barriers, options), id_{number}, barriers_(barriers), thief_(id_, clock_), random_(seed) {}
+
+  /// Pushes the whole ledger, a few at a time, and takes some back between: mostly it stays at the edge of being empty,
+  /// where owner and thieves meet; now and then it grows.
+  void issue_all(ledger& book) {
+    std::uint64_t next = 0;
+    // It waits until a thief has found the way, or it would be done before there is any.
+    while (next < 64) ASSERT_TRUE(deque.push(book.issue(next++, runnable::kind::task)));
+    while (deque.size() == 64) answer_and_give_way();
+    while (next < book.size()) {
+      const std::uint64_t burst = random_.below(16) == 0 ? 1 + random_.below(300) : 1 + random_.below(4);
+      runnable last;
+      for (std::uint64_t i = 0; i < burst && next < book.size(); ++i) {
+        last = book.issue(next++, random_.below(5) == 0 ? runnable::kind::join : runnable::kind::task);
+        ASSERT_TRUE(deque.push(last));
+        if (deque.asked()) deque.answer_after_push();
+      }
+      if (random_.below(4) == 0 && deque.pop_if(last)) take(book, last);
+      if (random_.below(32) == 0) take(book, deque.pop_oldest());
+      pop_some(book, random_.below(static_cast<std::uint32_t>(burst) * 2 + 2));
+      if (random_.below(8) == 0) linger(100);
+      if (random_.below(16) == 0)
+        std::this_thread::yield();  // so that on a busy machine thieves come in between
+    }
+    pop_some(book, book.size());
+  }
+
+  /// Lives on what it can get from others.
+  void live_by_theft(ledger& book, const std::vector<std::unique_ptr<worker>>& all,
+                     const std::atomic<bool>& done) {
+    while (!done.load(std::memory_order_acquire)) {
+      worker& victim = *all[random_.below(static_cast<std::uint32_t>(all.size()))];
+      if (&victim == this) continue;
+      const std::uint32_t count = rob(victim, done);
+      const bool alone = count <= 1;
+      // Others may have taken some of it by now; what is left of it must still keep the rule.
+      while (const runnable r = deque.pop()) {
+        if (!alone && r.what() == runnable::kind::join) ++seen_.joins_in_company;
+        take(book, r);
+        if (deque.asked()) deque.answer_between();
+      }
+    }
+  }
+
+  [[nodiscard]] const tally& seen() const { return seen_; }
+
+  work_deque deque;
+
+ private:
+  void take(ledger& book, runnable r) {
+    if (!r) return;
+    ++seen_.popped;
+    book.take(r);
+  }
+
+  void answer_and_give_way() {
+    if (deque.asked()) deque.answer_between();
+    std::this_thread::yield();
+  }
+
+  void pop_some(ledger& book, std::uint64_t most) {
+    for (; most > 0; --most) {
+      const runnable r = deque.pop();
+      if (!r) return;
+      take(book, r);
+      if (deque.asked()) deque.answer_between();
+    }
+  }
+
+  std::uint32_t rob(worker& victim, const std::atomic<bool>& done) {
+    work_deque& from = victim.deque;
+    switch (random_.below(6)) {
+      case 0: return ask(from, {}, false);
+      case 1: return ask(from, {}, true);
+      case 2: return count_claim(from.steal(id_, deque, 1 + random_.below(8)));
+      case 3: return claim_slowly(from);
+      case 4: return put_aside(from);
+      default: return thief_.rob(from, deque, [&done] { return done.load(std::memory_order_relaxed); });
+    }
+  }
+
+  std::uint32_t ask(work_deque& from, top_word broken, bool impatient) {
+    if (!from.ask(id_, broken)) {
+      linger(8);
+      return 0;
+    }
+    for (std::uint32_t looks = random_.below(200); looks > 0; --looks) {
+      const top_word word = from.at_door();
+      if (word.by() != id_) return 0;
+      if (word.is_claimed()) return count_grant(from.take(word, deque));
+      default_platform::pause();
+      if (random_.below(64) == 0) std::this_thread::yield();  // else nobody answers on a busy machine
+    }
+    if (impatient) return count_claim(from.steal(id_, deque));
+    from.withdraw(id_);
+    return 0;
+  }
+
+  std::uint32_t claim_slowly(work_deque& from) {
+    const auto claim = from.begin_claim(id_, 1 + random_.below(64));
+    if (!claim) return 0;
+    default_platform::heavy_barrier(barriers_);
+    linger(100);
+    return count_claim(from.finish_claim(*claim, deque));
+  }
+
+  std::uint32_t put_aside(work_deque& from) {
+    const top_word before = from.at_door();
+    if (before.is_settled()) return 0;
+    linger(50);
+    return ask(from, before, true);
+  }
+
+  std::uint32_t count_grant(std::uint32_t count) {
+    ++(count > 0 ? seen_.granted : seen_.disappointed);
+    return count;
+  }
+  std::uint32_t count_claim(std::uint32_t count) {
+    if (count > 0) ++seen_.claimed;
+    return count;
+  }
+
+  // Mostly stays awake, to be there when something is; on a busy machine, giving way means to be gone for long.
+  void linger(std::uint32_t most) {
+    for (std::uint32_t i = random_.below(most); i > 0; --i) default_platform::pause();
+    if (random_.below(256) == 0) std::this_thread::yield();
+  }
+
+  thief_id id_;
+  barrier_kind barriers_;
+  system_clock clock_;
+  basic_thief<default_platform, work_deque, system_clock> thief_;
+  xoshiro256ss random_;
+  tally seen_;
+};
+
+void storm(std::size_t thieves, barrier_kind barriers) {
+  xoshiro256ss random(testing::test_seed());
+  for (int run = 0; run < storm_count(); ++run) {
+    ledger book(item_count);
+    work_deque_options options;
+    options.capacity = 1U << random.below(6);
+    options.most = 1 + random.below(40);
+    options.least_after_push = 1 + random.below(4);
+    options.first_index = 0U - random.below(1000);  // wraps soon
+    std::vector<std::unique_ptr<worker>> all;
+    for (std::size_t i = 0; i <= thieves; ++i)
+      all.push_back(std::make_unique<worker>(static_cast<std::uint16_t>(i + 1), barriers, options, random()));
+    std::atomic<bool> done{false};
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i <= thieves; ++i)
+      threads.emplace_back([&, i] { all[i]->live_by_theft(book, all, done); });
+    all[0]->issue_all(book);
+    done.store(true, std::memory_order_release);
+    for (std::thread& t : threads) t.join();
+    tally total;
+    for (const auto& each : all) total += each->seen();
+    std::printf("%zu thieves: %llu by the owner, %llu grants, %llu claims, %llu disappointments\n", thieves,
+                static_cast<unsigned long long>(all[0]->seen().popped),
+                static_cast<unsigned long long>(total.granted),
+                static_cast<unsigned long long>(total.claimed),
+                static_cast<unsigned long long>(total.disappointed));
+    EXPECT_EQ(book.judge(), ledger::verdict{});
+    EXPECT_EQ(total.joins_in_company, 0U);
+    EXPECT_EQ(total.popped, book.size());
+    EXPECT_GT(total.granted + total.claimed, 0U) << "nobody has stolen anything: this has tested nothing";
+  }
+}
+
+TEST(WorkDequeStorm, OneThief) { storm(1, default_platform::barriers()); }
+TEST(WorkDequeStorm, TwoThieves) { storm(2, default_platform::barriers()); }
+TEST(WorkDequeStorm, ThreeThieves) { storm(3, default_platform::barriers()); }
+TEST(WorkDequeStorm, OneThiefWithFences) { storm(1, barrier_kind::symmetric); }
+TEST(WorkDequeStorm, ThreeThievesWithFences) { storm(3, barrier_kind::symmetric); }
+
+}  // namespace
+}  // namespace weft::impl
