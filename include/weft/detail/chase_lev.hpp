@@ -149,9 +149,9 @@ class chase_lev {
 
   /// Anyone: takes the oldest item.
   [[nodiscard]] steal_result<T> steal() noexcept {
-    // acquire: bottom below is then not older than what the last one to claim an item saw, and "empty" was true at
-    // some moment of this call. [DQ-claim]
-    std::int64_t t = thief_.top.load(std::memory_order_acquire);
+    // acquire: bottom below is then not older than what the last one to claim an item saw, so a deque that was never
+    // empty since is not taken for empty. [DQ-claim]
+    const std::int64_t t = thief_.top.load(std::memory_order_acquire);
     // relaxed: a first look, because the barrier is expensive; nothing is read on the strength of it.
     if (t >= owner_.bottom.load(std::memory_order_relaxed)) return steal_result<T>(steal_outcome::empty);
     Orders::template thief_barrier<Platform>(thief_.kind);  // [DQ-last] pairs with owner_barrier in take()

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// emulation — what tests cannot expect of an emulated processor.
+#pragma once
+
+namespace weft::testing {
+
+#if defined(WEFT_TEST_EMULATED)
+/// Whether a sequentially consistent load stays behind such a store. Under qemu (7.2, aarch64 on x86-64) it does not:
+/// stlr and ldar become plain moves with nothing between them, and threads see what the language forbids. Full
+/// fences hold.
+inline constexpr bool keeps_seq_cst = false;
+#else
+inline constexpr bool keeps_seq_cst = true;
+#endif
+
+}  // namespace weft::testing
