@@ -70,6 +70,7 @@ template <class Platform, class Record, class Policy>
 class basic_record_home {
   static_assert(std::is_base_of_v<basic_record<Platform>, Record> && !std::is_polymorphic_v<Record>,
                 "a record begins with a basic_record");
+  static_assert(alignof(Record) <= cache_line_bytes, "records begin on cache lines, and on nothing larger");
   using name = typename Policy::name;
 
  public:
@@ -106,6 +107,7 @@ class basic_record_home {
     const name dead = alive.next();
     // relaxed: whoever writes into the record next has it from us, so this is ordered before all of its next life.
     done.name_.store(dead.word(), std::memory_order_relaxed);
+    cover_body(done);
     if (dead.came_round()) {
       ++spent_;  // N2: handles to its first lives may still be about
       return;
@@ -116,6 +118,7 @@ class basic_record_home {
   /// Gives back a record that has not been published.
   void discard(Record& blank) noexcept {
     WEFT_ASSERT(!name_of(blank).is_live(), "H2: a record in use was discarded");
+    cover_body(blank);
     put_away(blank);
   }
 
@@ -138,7 +141,6 @@ class basic_record_home {
   }
 
   void put_away(Record& unused) noexcept {
-    cover_body(unused);
     if (letterbox& home = *unused.home_.read(); WEFT_LIKELY(&home == &letterbox_)) {
       unused.next.write(free_);
       free_ = word_of(unused);

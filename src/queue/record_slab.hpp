@@ -20,7 +20,6 @@
 
 #include <weft/result.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -152,7 +151,7 @@ class basic_record_slab {
                "a block holds at least one record, and no more than its index has bits for");
     record_layout made;
     made.body_offset = rounded_up(sizeof(Record), alignof(std::max_align_t));
-    made.stride = rounded_up(made.body_offset + how.body_bytes, std::max(alignof(Record), cache_line_bytes));
+    made.stride = rounded_up(made.body_offset + how.body_bytes, cache_line_bytes);
     made.first_block = how.first_block;
     made.most_block = how.most_block;
     return made;
