@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Q1 for weft: the inbox of a worker. It gives out all it has at a time; so variant `batch` on two threads differs from
-// `one` only in how often the taker looks. compare/global_queue/config.hpp says what is measured.
+// Q1 for weft: the inbox of a worker. It gives out all it has at a time, so on two threads the variants are the same.
+// compare/global_queue/config.hpp says what is measured.
 #include "compare/global_queue/config.hpp"
 #include "queue/inbox.hpp"
 
