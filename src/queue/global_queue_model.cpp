@@ -5,7 +5,7 @@
 #include "queue/global_queue.hpp"
 
 #include "model/model.hpp"
-#include "queue/queue_model.hpp"
+#include "support/model_items.hpp"
 
 #include <utility>
 

@@ -4,7 +4,7 @@
 #include "queue/inbox.hpp"
 
 #include "model/model.hpp"
-#include "queue/queue_model.hpp"
+#include "support/model_items.hpp"
 
 namespace weft::impl {
 namespace {

@@ -7,7 +7,7 @@
 #include "queue/work_deque.hpp"
 
 #include "model/model.hpp"
-#include "queue/queue_model.hpp"
+#include "support/model_items.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// queue_model — the items that models of intrusive queues push and take, and who has had what.
+// model_items — the items that models of intrusive queues push and take, and who has had what.
 #pragma once
 
 #include "base/runnable.hpp"
