@@ -42,6 +42,7 @@ outcome execution::run(const body& model, trail plan, oracle::strategy beyond, s
                        const run_settings& how) {
   how_ = how;
   reset();
+  memory_.seek_promises(how.promises);
   oracle_.begin(std::move(plan), beyond, seed);
   {
     world made(*this);

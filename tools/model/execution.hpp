@@ -39,6 +39,7 @@ struct run_settings {
   std::size_t expected_steps = 60;
   bool exhaustive = false;
   bool traced = false;
+  bool promises = true;  // whether loads may read what is yet to be stored
 };
 
 class execution {

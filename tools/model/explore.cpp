@@ -64,6 +64,7 @@ class search {
   void exhaustive() {
     run_settings how;
     how.exhaustive = true;
+    how.promises = effort_.promises;
     how.preemptions = effort_.preemptions;
     trail plan;
     std::vector<branch> branches;
@@ -113,6 +114,7 @@ class search {
   void randomised(oracle::strategy strategy, std::uint64_t count, const char* called) {
     run_settings how;
     how.depth = effort_.depth;
+    how.promises = effort_.promises;
     impl::xoshiro256ss seeds(effort_.seed);
     for (std::uint64_t n = 0; n < count; ++n) {
       how.expected_steps = std::max<std::size_t>(verdict_.longest, 8);

@@ -25,6 +25,7 @@ struct effort {
   unsigned depth = 3;
   std::uint64_t random = 20'000;
   std::uint64_t seed = 1;
+  bool promises = true;  // whether loads may read what is yet to be stored
 };
 
 /// A failing schedule.
