@@ -4,6 +4,8 @@
 
 #include "support/scale.hpp"
 
+#include <weft/detail/sanitizers.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -76,6 +78,9 @@ void run_test(const char* suite, const char* name) {
   const registered& m = *found;
   if (const char* const schedule = ::secure_getenv("WEFT_MODEL_SCHEDULE")) return repeat(m, schedule);
 
+#if WEFT_ADDRESS_SANITIZER || WEFT_THREAD_SANITIZER
+  if (m.must_find != nullptr) GTEST_SKIP() << "what a planted fault does, a sanitizer ends the process for";
+#endif
   const effort how = affordable_effort();
   const verdict v = explore(the_execution(), m.body, how, true);
   std::printf("  %llu executions, at most %zu steps, %llu impossible; %s\n",
