@@ -342,6 +342,24 @@ class Output(BenchTest):
             self.assertRegex(row["machine"], r"\d+ cores?, Linux ")
             self.assertRegex(row["commit"], r"^(unknown|[0-9a-f]{7,}(-dirty)?)$")
 
+    def test_heavy_barriers_are_shown_where_they_are_counted(self):
+        line = {"value": 1, "unit": "ns", "system": WEFT, "version": "1.0", "heavy_barriers_per_s": 250}
+        self.script("x_weft", f"echo '{json.dumps(line)}'")
+        self.fake("x_go", "go", 2)
+        out = self.bench("X1", "--json", str(self.json))[1].splitlines()
+        weft, go = json.loads(self.json.read_text())[:2]
+        self.assertEqual((weft["heavy_barriers_per_s"], go["heavy_barriers_per_s"]), (250, None))
+        end = out[1].index("barriers/s") + len("barriers/s")
+        self.assertEqual([line[:end].endswith("250.0") for line in out[2:4]], [True, False])
+
+    def test_a_senseless_number_of_barriers_is_a_failure(self):
+        for number in ('"many"', "-1", "NaN", "true"):
+            self.script("x_weft", f"""echo '{{"value": 1, "unit": "ns", "system": "weft", "version": "1",'"""
+                                  f""" '"heavy_barriers_per_s": {number}}}'""")
+            code, _, err = self.bench("X1")
+            self.assertEqual(code, 3)
+            self.assertIn("printed no finite number of heavy barriers", err)
+
     def test_the_table_is_aligned(self):
         self.fake("x_weft", WEFT, 12345.6)
         self.fake("x_go", "go", 0.5)

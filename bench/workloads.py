@@ -10,6 +10,15 @@ from harness.model import BEST_PEER, WEFT, Bar, System, Workload
 CROSSBEAM = System("crossbeam", "bench_deque_crossbeam", packages=("cargo", "librust-crossbeam-deque-dev"),
                    version_command=("dpkg-query", "-W", "-f", "${Version}", "librust-crossbeam-deque-dev"))
 
+# What weft does, and what it might do instead: the same two workers, with other ways of moving work between them.
+MOVING_WORK = (
+    System(WEFT, "bench_stealing_weft"),
+    System("asking", "bench_stealing_asking"),
+    System("claiming", "bench_stealing_claiming"),
+    System("one a steal", "bench_stealing_single_membarrier"),
+    System("one a steal, fences", "bench_stealing_single_fences"),
+)
+
 WORKLOADS = (
     Workload(
         id="B1",
@@ -140,5 +149,39 @@ WORKLOADS = (
         fixed_threads=True,
         systems=(System(WEFT, "bench_records_weft"), System("malloc", "bench_records_malloc")),
         bars=(Bar(0.5, "malloc"),),
+    ),
+    Workload(
+        id="W1",
+        title="tasks of one worker, finished by two",
+        unit="ns",
+        variants=("trivial", "medium", "bursts", "few", "busy-owner"),  # compare/stealing/config.hpp says what each is
+        fixed_threads=True,
+        systems=MOVING_WORK,
+        bars=(
+            Bar(1.0, WEFT, variants=("trivial", "few", "busy-owner"), threads=(2,), of_threads=1),
+            Bar(0.6, WEFT, variants=("medium",), threads=(2,), of_threads=1),
+            Bar(2.0, WEFT, variants=("bursts",), threads=(2,), of_threads=1),
+        ),
+    ),
+    Workload(
+        id="W2",
+        title="the owner is busy: time until another worker has some of its tasks",
+        unit="us",
+        threads=(2,),
+        fixed_threads=True,
+        systems=MOVING_WORK,
+        bars=(Bar(60, None),),
+    ),
+    Workload(
+        id="W3",
+        title="fork-join without a cut-off, again and again",
+        unit="ns",
+        variants=("fib15", "fib20", "fib25"),  # 4, 40 and 450 us on one thread
+        fixed_threads=True,
+        systems=MOVING_WORK[:3],  # those that can take back what nobody stole
+        bars=(
+            Bar(0.75, WEFT, variants=("fib20", "fib25"), threads=(2,), of_threads=1),
+            Bar(1.25, WEFT, variants=("fib15",), threads=(2,), of_threads=1),
+        ),
     ),
 )

@@ -2,8 +2,8 @@
 """One run of one benchmark program, and the line it prints.
 
 A program is called as `PROGRAM --workload B1 --variant inline --threads 1 [--quick]` and prints exactly one line:
-{"value": 1.23, "unit": "ns", "system": "weft", "version": "0.1.0"}. Anything else raises ProgramFailed with a
-message that names the program.
+{"value": 1.23, "unit": "ns", "system": "weft", "version": "0.1.0"}, perhaps with "heavy_barriers_per_s" besides.
+Anything else raises ProgramFailed with a message that names the program.
 """
 
 import json
@@ -30,6 +30,7 @@ class ProgramFailed(Exception):
 class Figure:
     value: float
     version: str
+    heavy_barriers_per_s: float | None = None  # None: the program does not count them
 
 
 def run_once(programs: Path, system: System, group: Group, quick: bool) -> Figure:
@@ -94,7 +95,10 @@ def read_line(output: str, system: System, group: Group) -> Figure:
             raise bad(f"printed {key} {fields.get(key)!r} where {expected!r} was expected")
     if not isinstance(fields.get("version"), str):
         raise bad("printed no text as its version")
-    return Figure(float(value), fields["version"] or installed_version(system.version_command))
+    barriers = fields.get("heavy_barriers_per_s")
+    if barriers is not None and (type(barriers) not in (int, float) or not 0 <= barriers <= sys.float_info.max):
+        raise bad("printed no finite number of heavy barriers")
+    return Figure(float(value), fields["version"] or installed_version(system.version_command), barriers)
 
 
 @cache

@@ -8,8 +8,9 @@ from harness.judge import Row, Verdict, bar_limit, binding, reference
 from harness.model import BEST_PEER
 from harness.origin import Origin
 
-HEADINGS = ("workload", "variant", "system", "threads", "best", "worst", "unit", "ratio", "bar", "verdict", "noise")
-NUMBERS = {"threads", "best", "worst", "ratio"}
+HEADINGS = ("workload", "variant", "system", "threads", "best", "median", "worst", "unit", "barriers/s", "ratio", "bar",
+            "verdict", "noise")
+NUMBERS = {"threads", "best", "median", "worst", "barriers/s", "ratio"}
 
 
 def number(value: float | None) -> str:
@@ -52,8 +53,10 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.system} {row.version or ''}".rstrip(),
         str(row.threads),
         number(row.best) if row.status == "ok" else row.status,
+        number(row.median),
         number(row.worst),
         row.workload.unit,
+        number(row.heavy_barriers_per_s) if row.heavy_barriers_per_s is not None else "",
         number(row.ratio) if row.ratio is not None else "",
         ", ".join(bar_text(verdict, row) for verdict in row.verdicts),
         met,
@@ -84,6 +87,7 @@ def as_object(row: Row, origin: Origin) -> dict:
         "worst": row.worst,
         "median": row.median,
         "unit": row.workload.unit,
+        "heavy_barriers_per_s": row.heavy_barriers_per_s,
         "ratio": row.ratio,
         "bar": tightest.bar.limit if tightest else None,
         "met": row.met,

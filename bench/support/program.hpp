@@ -61,10 +61,14 @@ struct options {
   return parsed;
 }
 
-/// Prints the line the driver reads. The texts are plain names and versions: nothing in them needs escaping.
-inline void report(double value, const char* unit, const char* system, const char* version) {
-  std::printf("{\"value\": %.6g, \"unit\": \"%s\", \"system\": \"%s\", \"version\": \"%s\"}\n", value, unit,
+/// Prints the line the driver reads. The texts are plain names and versions: nothing in them needs escaping. Heavy
+/// barriers are reported where they are part of the question; a negative number means that they are not.
+inline void report(double value, const char* unit, const char* system, const char* version,
+                   double heavy_barriers_per_s = -1) {
+  std::printf("{\"value\": %.6g, \"unit\": \"%s\", \"system\": \"%s\", \"version\": \"%s\"", value, unit,
               system, version);
+  if (heavy_barriers_per_s >= 0) std::printf(", \"heavy_barriers_per_s\": %.6g", heavy_barriers_per_s);
+  std::printf("}\n");
 }
 
 /// Nanoseconds one call of `body` takes. For a problem of a fixed size.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// W by single steals that owner and thief pay fences for.
+#include "compare/stealing/run.hpp"
+
+namespace stealing = weft::bench::stealing;
+
+int main(int argc, char** argv) {
+  return stealing::run<stealing::single_steals<weft::detail::symmetric_orders>>(argc, argv,
+                                                                                "one a steal, fences");
+}
