@@ -61,7 +61,9 @@ class basic_parker {
       case notify_duty::nothing: return;
       case notify_duty::wake_word:
         return word_.wake();  // a parker without a seat may be gone by now: its address does
-      case notify_duty::interrupt_loop: return seat_->loop().interrupt();
+      case notify_duty::interrupt_loop:
+        WEFT_ASSERT(seat_ != nullptr, "PK2: asleep in a loop without a seat");
+        return seat_->loop().interrupt();
     }
   }
 

@@ -161,7 +161,7 @@ int overlooked(FiberLooks&& fiber_looks) {
     bool claimed = false;
     steps::interrupt_at(n, [&] {
       flag.request();
-      flag.settle(barrier_kind::symmetric);
+      basic_cancel_flag<stepped_platform>::settle(barrier_kind::symmetric);
       claimed = claim.try_claim_standing(wake_cause::cancelled) != claim_outcome::lost;
     });
     const bool seen = fiber_looks(claim, flag);
