@@ -14,7 +14,6 @@ namespace {
 
 using model::platform;
 using model::require;
-using model::world;
 
 using parker = basic_parker<platform>;
 

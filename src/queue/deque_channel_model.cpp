@@ -15,7 +15,6 @@ namespace {
 
 using model::platform;
 using model::require;
-using model::world;
 
 /// Values are numbers from 1 on; each comes with data that the sender writes and the receiver reads.
 struct values {

@@ -22,12 +22,12 @@ using model::world;
 /// Who has got what. Items are numbers from 1 on, so that a slot nobody has written shows.
 template <class Orders, barrier_kind Kind, class Platform = platform>
 struct bench {
-  using T = std::uint64_t;
+  using item_type = std::uint64_t;
   static constexpr std::size_t most = 8;
 
   explicit bench(std::size_t capacity) : deque(capacity, Kind) {}
 
-  void push(T item) {
+  void push(item_type item) {
     require(deque.try_push(item), "there is memory");
     ++pushed;
   }
@@ -35,7 +35,7 @@ struct bench {
   void steal() {
     if (const auto stolen = deque.steal()) got(*stolen);
   }
-  void got(std::optional<T> item) {
+  void got(std::optional<item_type> item) {
     if (!item) return;
     const auto id = static_cast<std::size_t>(*item);
     require(id >= 1 && id < most, "an item that nobody pushed");
@@ -44,11 +44,11 @@ struct bench {
   }
   /// What is left comes out in the end, and then everything has been taken once.
   void settle() {
-    while (const std::optional<T> left = deque.pop()) got(left);
+    while (const std::optional<item_type> left = deque.pop()) got(left);
     require(taken == pushed, "an item was lost");
   }
 
-  chase_lev<T, Platform, Orders> deque;
+  chase_lev<item_type, Platform, Orders> deque;
   std::array<int, most> times{};
   int pushed = 0;
   int taken = 0;

@@ -11,7 +11,6 @@ namespace {
 
 using model::platform;
 using model::require;
-using model::world;
 
 using items = model_items<4>;
 

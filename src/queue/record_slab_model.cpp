@@ -40,6 +40,9 @@ struct slab_state {
   slab_type slab{two_records};
   std::array<home*, 2> homes{*slab.move_in(), *slab.move_in()};
 
+  slab_state() = default;
+  slab_state(const slab_state&) = delete;
+  slab_state& operator=(const slab_state&) = delete;
   ~slab_state() {
     for (home* h : homes) {
       if (h != nullptr) slab.move_out(*h);

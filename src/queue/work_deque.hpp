@@ -108,7 +108,7 @@ class basic_work_deque {
   [[nodiscard]] bool pop_if(runnable r) noexcept {
     const std::uint32_t at = bottom_.load(std::memory_order_relaxed) - 1;  // relaxed: the owner's own
     // A slot that was emptied may still hold the word; retreat_to() finds the deque empty then.
-    return slots_ != nullptr && read(at) == r && retreat_to(at);
+    return read(at) == r && retreat_to(at);
   }
 
   /// Takes the oldest; empty when there is none. Costs a compare-exchange.
@@ -128,7 +128,7 @@ class basic_work_deque {
     }
   }
 
-  /// What pop() would give after `skipped` others, to prefetch by. Only a guess: it may be gone. Not before the first push.
+  /// What pop() would give after `skipped` others, to prefetch by. Only a guess: it may be gone.
   [[nodiscard]] runnable guess(std::uint32_t skipped) const noexcept {
     return read(bottom_.load(std::memory_order_relaxed) - 1 - skipped);  // relaxed: the owner's own
   }
@@ -348,7 +348,7 @@ class basic_work_deque {
     const std::uint32_t bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: the owner's own
     // acquire: a thief that has settled has read its slots. [WD-copied] pairs with release in take()
     const top_word top = top_word::from_word(top_.load(Rules::reuse));
-    if (slots_ != nullptr) {
+    if (slots_ != &no_slot_) {
       limit_ = Rules::reusable_before(top) + mask_ + 1;
       if (limit_ - bottom >= count) return true;
     }
@@ -381,8 +381,9 @@ class basic_work_deque {
   alignas(contended_bytes) typename Platform::template atomic<std::uint32_t> bottom_;
   std::uint32_t limit_;     // owner only: bottom may go up to here without a look at the old end
   std::uint32_t mask_ = 0;  // owner only, as slots_: the ring's
-  slot* slots_ = nullptr;
+  slot* slots_ = &no_slot_;
   typename Platform::template atomic<ring*> ring_{nullptr};
+  slot no_slot_{0};  // what there is to read before the first push
   // Constant.
   std::uint32_t first_capacity_;
   std::uint32_t most_;

@@ -54,7 +54,7 @@ class BasicWorkDequeTest : public ::testing::Test {
   Deque other_loot{default_platform::barriers(), small()};
 };
 
-using WorkDequeTest = BasicWorkDequeTest<work_deque>;
+class WorkDequeTest : public BasicWorkDequeTest<work_deque> {};
 
 TEST(TopWord, KeepsItsPartsApart) {
   const top_word settled = top_word::settled(7);
@@ -127,6 +127,7 @@ TEST_F(WorkDequeTest, DoesNotTakeBackWhatWasStolen) {
 }
 
 TEST_F(WorkDequeTest, GuessesWhatComesNext) {
+  EXPECT_FALSE(victim.guess(3)) << "nothing";
   push_tasks(0, 3);
   EXPECT_EQ(victim.guess(0), task(2));
   EXPECT_EQ(victim.guess(2), task(0));

@@ -26,6 +26,7 @@ class basic_work_ring {
 
   basic_work_ring(const basic_work_ring&) = delete;
   basic_work_ring& operator=(const basic_work_ring&) = delete;
+  ~basic_work_ring() = default;
 
   /// A ring of `capacity` slots that replaces `older`; null when there is no memory.
   [[nodiscard]] static basic_work_ring* make(std::uint32_t capacity, basic_work_ring* older) noexcept {

@@ -139,7 +139,7 @@ void cancel_a_wait(world& in) {
   in.thread("canceller", [&f] {
     f.why.write(3);
     f.flag.request();
-    f.flag.settle(barrier_kind::asymmetric);
+    decltype(f.flag)::settle(barrier_kind::asymmetric);
     f.settle(f.claim.try_claim_standing(wake_cause::cancelled));
   });
 }
@@ -176,7 +176,7 @@ MODEL(ClaimModel, WakerAndCancellerAndTimer) {
   });
   world.thread("canceller", [&f] {
     f.flag.request();
-    f.flag.settle(barrier_kind::asymmetric);
+    decltype(f.flag)::settle(barrier_kind::asymmetric);
     f.settle(f.claim.try_claim_standing(wake_cause::cancelled));
   });
   world.thread("timer", [&f] { f.end(wake_cause::timed_out); });
