@@ -168,7 +168,8 @@ class basic_idle {
     if (is) {
       word_.fetch_add(idle_word::one_hungry, std::memory_order_relaxed);
     } else {
-      word_.fetch_sub(idle_word::one_hungry, std::memory_order_relaxed);
+      const idle_word before(word_.fetch_sub(idle_word::one_hungry, std::memory_order_relaxed));
+      WEFT_ASSERT(before.hungry(), "a worker that was not hungry is so no longer");
     }
   }
 

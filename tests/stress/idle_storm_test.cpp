@@ -248,7 +248,7 @@ TEST_P(IdleStormTest, EveryItemIsTakenOnce) {
 TEST_P(IdleStormTest, NobodyFallsAsleepOverAPush) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t pushes =
-      testing::scaled(100'000U, 5'000U) * static_cast<std::uint64_t>(testing::repetitions(300));
+      testing::scaled(100'000U, 5'000U) * static_cast<std::uint64_t>(testing::repetitions(100));
   std::atomic<std::uint64_t> taken{0};
   storm<> s(1, 1, GetParam());
   s.start(random(), false,
