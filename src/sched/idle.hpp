@@ -144,22 +144,14 @@ class basic_idle {
     return true;
   }
 
-  /// A searcher has found work, or leaves for good. Before it does anything else.
+  /// A searcher has found work, and says so before it does anything else.
   void found_work(std::size_t worker) noexcept {
-    slot& mine = slots_[worker];
-    WEFT_ASSERT(mine.searching.read(), "ID3: a worker that does not search has found something");
-    mine.searching.write(false);
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    for (;;) {
-      idle_counts next = idle_word(seen).counts();
-      const found_duty duty = next.template find<Rules>();
-      // acquire: whoever is promised is found. [ID-bed]
-      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
-                                                       std::memory_order_acquire, std::memory_order_relaxed);
-      if (!changed) continue;
-      if (duty == found_duty::wake_one) wake_one();
-      return;
-    }
+    stop_searching(worker, [](idle_counts& counts) { return counts.template find<Rules>(); });
+  }
+
+  /// A searcher leaves for good, as one that retires: if another sleeps, it is woken to take its place.
+  void leave(std::size_t worker) noexcept {
+    stop_searching(worker, [](idle_counts& counts) { return counts.template leave<Rules>(); });
   }
 
   /// A searcher says that it would rather be given work, or that it no longer would.
@@ -233,6 +225,24 @@ class basic_idle {
       if (!changed) continue;
       if (duty == push_duty::wake_one) wake_one();
       return now.hungry();
+    }
+  }
+
+  template <class Step>
+  void stop_searching(std::size_t worker, Step&& step) noexcept {
+    slot& mine = slots_[worker];
+    WEFT_ASSERT(mine.searching.read(), "ID3: a worker stops searching that does not search");
+    mine.searching.write(false);
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      const found_duty duty = step(next);
+      // acquire: whoever is promised is found. [ID-bed]
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_acquire, std::memory_order_relaxed);
+      if (!changed) continue;
+      if (duty == found_duty::wake_one) wake_one();
+      return;
     }
   }
 

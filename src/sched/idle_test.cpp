@@ -150,8 +150,19 @@ TEST_F(IdleTest, ADeadlineEndsASleepAndTheWorkerSearches) {
   crew<> c;
   EXPECT_EQ(c.sleep(0, time_point()), idle_end::deadline);
   EXPECT_EQ(c.idle.counts_approx(), (idle_counts{.searching = 1}));
-  c.idle.found_work(0);  // or leaves, as one that retires
+  c.idle.leave(0);  // as one that has been idle for long enough
   EXPECT_EQ(c.idle.counts_approx(), idle_counts{});
+}
+
+TEST_F(IdleTest, WhoeverLeavesIsReplaced) {
+  crew<> c;
+  steps::when_asleep([&] {
+    steps::when_asleep([&] { c.push(); });
+    EXPECT_EQ(c.sleep(1), idle_end::woken);
+    c.idle.leave(1);  // woken for the item, and does not take it
+  });
+  EXPECT_EQ(c.sleep(0), idle_end::woken);
+  EXPECT_TRUE(c.take(0));
 }
 
 TEST_F(IdleTest, ASleeperIsWokenToTakeTheEmptySeat) {

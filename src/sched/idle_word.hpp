@@ -42,7 +42,7 @@ enum class push_duty : std::uint8_t { nothing, wake_one };
 enum class announce_duty : std::uint8_t { sleep, last_look };
 /// What a drowsy worker does after its last look.
 enum class drowsy_duty : std::uint8_t { sleep, leave_bed };
-/// What a searcher that has found work owes.
+/// What a searcher that has found work, or leaves, owes.
 enum class found_duty : std::uint8_t { nothing, wake_one };
 
 /// The word taken apart.
@@ -106,6 +106,13 @@ struct idle_counts {
     if (sleeping == 0) return false;
     promise_one();
     return true;
+  }
+
+  /// A searcher leaves for good. What it was relied on for is for another to do.
+  template <class Rules>
+  [[nodiscard]] constexpr found_duty leave() noexcept {
+    debt = true;
+    return find<Rules>();
   }
 
   /// A searcher has found work. The last one pays the debt by handing its place to a sleeper.

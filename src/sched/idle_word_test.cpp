@@ -102,6 +102,18 @@ TEST(IdleWord, OnlyTheLastFinderInDebtWakesAnother) {
   EXPECT_EQ(owing, (idle_counts{.searching = 1, .debt = true})) << "its place goes to the one who is woken";
 }
 
+TEST(IdleWord, WhoeverLeavesHandsItsPlaceOn) {
+  idle_counts alone{.searching = 1, .sleeping = 1};
+  EXPECT_EQ(alone.leave<idle_rules>(), found_duty::wake_one);
+  EXPECT_EQ(alone, (idle_counts{.searching = 1, .debt = true}));
+  idle_counts one_of_two{.searching = 2, .sleeping = 1};
+  EXPECT_EQ(one_of_two.leave<idle_rules>(), found_duty::nothing);
+  EXPECT_EQ(one_of_two, (idle_counts{.searching = 1, .sleeping = 1, .debt = true}));
+  idle_counts last{.searching = 1};
+  EXPECT_EQ(last.leave<idle_rules>(), found_duty::nothing);
+  EXPECT_EQ(last, awake);
+}
+
 TEST(IdleWord, ASleeperRisesUnlessItsWakingIsPromised) {
   idle_counts counts{.sleeping = 1};
   EXPECT_TRUE(counts.try_rise());

@@ -32,6 +32,9 @@
 #ifndef EVENTS
 #define EVENTS 0 /* items that the event loop hands to one who sleeps */
 #endif
+#ifndef LEAVERS
+#define LEAVERS 0 /* how many workers leave for good when they are woken */
+#endif
 #define EVENT_QUEUE PUSHERS
 #define QUEUES (PUSHERS + 1)
 #define TOTAL (PUSHERS * PUSHES * BATCH + EVENTS)
@@ -49,7 +52,8 @@ byte stored[QUEUES];
 byte visible[QUEUES];
 byte events = EVENTS;
 byte started = 0;
-byte gone = 0; /* workers that have ended, after a shutdown */
+byte leavers = LEAVERS;
+byte gone = 0; /* workers that have ended */
 #if defined(COUNT) || defined(LONE)
 byte woken = 0;
 #endif
@@ -201,10 +205,16 @@ search:
   fi;
 
   /* found_work(): the last searcher pays the debt, by handing its place to a sleeper. */
-  d_step {
-    got = false;
+stop_searching:
+  atomic {
     searches = false;
     searching--;
+#ifndef LEAVER_TELLS_NOBODY
+    if
+    :: !got -> debt = true /* it leaves */
+    :: else -> skip
+    fi;
+#endif
     if
     :: searching == 0 ->
 #ifdef FINDER_ALWAYS_WAKES
@@ -229,6 +239,10 @@ search:
      promised = false;
      wake_one()
   :: else -> skip
+  fi;
+  if
+  :: got -> got = false
+  :: else -> goto done
   fi;
   started++;
 #ifndef LONE
@@ -311,7 +325,11 @@ end_asleep:
        :: else -> searches = true
        fi
      }
-     goto search
+     if
+     :: d_step { leavers > 0 -> leavers-- }
+        goto stop_searching
+     :: goto search
+     fi
   :: d_step { events > 0 -> events--; visible[EVENT_QUEUE]++ }
   fi;
 
