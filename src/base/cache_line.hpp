@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cache_line — how far apart things must lie so that two processors do not fight over them.
-//
-// Constants of our own: std::hardware_destructive_interference_size changes with the compiler's tuning flags, and
-// with it the layout of types that several translation units share.
+// cache_line — the distances of <weft/detail/cache_line.hpp>, by the names that the library uses.
 #pragma once
 
-#include <cstddef>
+#include <weft/detail/cache_line.hpp>
 
 namespace weft::impl {
 
-/// What processors move between their caches at a time. Records that one worker uses begin on one.
-inline constexpr std::size_t cache_line_bytes = 64;
-
-/// What keeps a word that many processors write from slowing down its neighbours: two lines, since Intel's
-/// prefetchers fetch lines in pairs, and some aarch64 processors have lines of that size.
-inline constexpr std::size_t contended_bytes = 128;
+using detail::cache_line_bytes;
+using detail::contended_bytes;
 
 }  // namespace weft::impl

@@ -55,7 +55,8 @@ static_assert(!detail::queueable<std::string> && !detail::queueable<bytes<65>> &
               !detail::queueable<const int>);
 static_assert(!std::is_copy_constructible_v<deque<int>> && !std::is_move_constructible_v<deque<int>>,
               "thieves hold its address");
-static_assert(alignof(deque<int>) == detail::cache_line && sizeof(deque<int>) == 2 * detail::cache_line,
+static_assert(alignof(deque<int>) == detail::contended_bytes &&
+                  sizeof(deque<int>) == 2 * detail::contended_bytes,
               "the ends lie on lines of their own, and nothing else does");
 static_assert(noexcept(std::declval<deque<int>&>().steal()) && noexcept(
     std::declval<deque<int>&>().pop()) && noexcept(std::declval<deque<int>&>().try_push(1)));

@@ -246,7 +246,7 @@ class chase_lev {
   }
 
   // What the owner touches all the time; thieves read bottom.
-  struct alignas(cache_line) owner_end {
+  struct alignas(contended_bytes) owner_end {
     owner_end(buffer* first, barrier_kind barriers) noexcept
         : limit(static_cast<std::int64_t>(first->capacity())), newest(first), kind(barriers) {}
 
@@ -257,7 +257,7 @@ class chase_lev {
   };
 
   // What thieves fight for; the owner looks at top, and writes `newest` when it grows.
-  struct alignas(cache_line) thief_end {
+  struct alignas(contended_bytes) thief_end {
     thief_end(buffer* first, barrier_kind barriers) noexcept : newest(first), kind(barriers) {}
 
     typename Platform::template atomic<std::int64_t> top{0};
@@ -265,7 +265,7 @@ class chase_lev {
     const barrier_kind kind;
   };
 
-  static_assert(sizeof(owner_end) % cache_line == 0 && sizeof(thief_end) % cache_line == 0,
+  static_assert(sizeof(owner_end) % contended_bytes == 0 && sizeof(thief_end) % contended_bytes == 0,
                 "top and bottom must not share a cache line");
 
   owner_end owner_;

@@ -28,7 +28,7 @@ namespace weft::detail {
 template <queueable T, class Platform>
 class chase_lev_buffer {
   static constexpr std::size_t word_count = words_of<T>().size();
-  static constexpr std::size_t alignment = cache_line;
+  static constexpr std::size_t alignment = contended_bytes;
 
   // relaxed throughout: what was written is ordered by [DQ-publish], what is overwritten by [DQ-claim].
   struct slot {

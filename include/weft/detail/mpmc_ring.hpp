@@ -45,7 +45,7 @@ class mpmc_ring {
   mpmc_ring& operator=(const mpmc_ring&) = delete;
   ~mpmc_ring() {
     std::destroy_n(cells_, capacity());
-    Platform::deallocate(cells_, capacity() * sizeof(cell), cache_line);
+    Platform::deallocate(cells_, capacity() * sizeof(cell), contended_bytes);
   }
 
   /// Adds an item; false if the ring is full.
@@ -111,7 +111,7 @@ class mpmc_ring {
   };
 
   // The next position to fill, or to empty.
-  struct alignas(cache_line) end {
+  struct alignas(contended_bytes) end {
     typename Platform::template atomic<std::uint64_t> at{0};
   };
 
@@ -122,7 +122,7 @@ class mpmc_ring {
   }
 
   static cell* make_cells(std::size_t count) {
-    auto* const cells = static_cast<cell*>(Platform::allocate(count * sizeof(cell), cache_line));
+    auto* const cells = static_cast<cell*>(Platform::allocate(count * sizeof(cell), contended_bytes));
     if (cells == nullptr) throw std::bad_alloc();
     for (std::size_t i = 0; i < count; ++i) new (cells + i) cell(i);
     return cells;
