@@ -63,14 +63,14 @@ template <class Platform>
 class run_link_word {
  public:
   /// The next one. relaxed: whoever owns the list is alone with it.
-  [[nodiscard]] runnable read() const noexcept { return load(std::memory_order_relaxed); }
-  void write(runnable next) noexcept { store(next, std::memory_order_relaxed); }
+  [[nodiscard]] runnable read() const noexcept { return follow(std::memory_order_relaxed); }
+  void write(runnable next) noexcept { publish(next, std::memory_order_relaxed); }
 
   /// The same in a list that does not belong to one thread; the order is argued where it is given.
-  [[nodiscard]] runnable load(std::memory_order order) const noexcept {
+  [[nodiscard]] runnable follow(std::memory_order order) const noexcept {
     return runnable::from_word(word_.load(order));
   }
-  void store(runnable next, std::memory_order order) noexcept { word_.store(next.word(), order); }
+  void publish(runnable next, std::memory_order order) noexcept { word_.store(next.word(), order); }
 
  private:
   typename Platform::template atomic<std::uintptr_t> word_{0};

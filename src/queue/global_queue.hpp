@@ -105,7 +105,7 @@ class basic_global_queue {
     const auto before = runnable::from_word(newest_.exchange(last.word(), Orders::join));
     if (before) {
       // Not taken out by us, but it cannot go before it leads on (Q4). Afterwards it may be gone.
-      link::of(before).next.store(first, Orders::publish);  // [GQ-link] pairs with walk()
+      link::of(before).next.publish(first, Orders::publish);  // [GQ-link] pairs with walk()
     } else {
       oldest_.store(first.word(), Orders::publish);  // [GQ-oldest] pairs with take_oldest()
     }
@@ -125,7 +125,7 @@ class basic_global_queue {
     runnable last;
     std::size_t count = 0;
     while (at && count < n) {
-      const runnable next = link::of(at).next.load(Orders::follow);  // [GQ-link]
+      const runnable next = link::of(at).next.follow(Orders::follow);  // [GQ-link]
       if (!next && !take_last(at)) break;  // a pusher is between its two steps: left for the next taker
       last = at;
       ++count;

@@ -111,12 +111,23 @@ static_assert(wait_word(5, wait_state::armed).claimed_by(wake_cause::ready).epoc
 
 /// What makes the protocol hold. A test that wants to see it break derives from this and changes one line.
 struct claim_rules {
-  /// A claim is one compare-exchange, not a load and a store.
-  static constexpr bool one_exchange = true;
   /// A ticket is good for its own wait only.
   static constexpr bool checks_epoch = true;
+
+  /// A claim is one compare-exchange, not a load and a store.
+  template <class Word>
+  [[nodiscard]] static bool claim(Word& word, std::uint64_t& seen, std::uint64_t claimed) noexcept {
+    // release: what was done for the fiber is visible to it. [WC-claim] pairs with acquire in finish()
+    // acquire: a fiber that is off its stack has left its registers. [WC-park] pairs with release in park()
+    return word.compare_exchange_weak(seen, claimed, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
   /// Whether a claim came too early is seen after the switch.
-  static constexpr bool looks_after_switch = true;
+  template <class Word>
+  [[nodiscard]] static bool park(Word& word, std::uint64_t& armed, std::uint64_t parked) noexcept {
+    // release: whoever claims it now finds its registers. [WC-park] pairs with acquire in claim()
+    return word.compare_exchange_strong(armed, parked, std::memory_order_release, std::memory_order_relaxed);
+  }
 };
 
 template <class Platform, class Rules = claim_rules>
@@ -162,14 +173,8 @@ class basic_wait_claim {
   [[nodiscard]] park_outcome complete_park() noexcept {
     const std::uint64_t epoch = word_approx().epoch();  // the fiber's own, and it has not gone on
     const wait_word next(epoch, wait_state::parked);
-    if constexpr (!Rules::looks_after_switch) {
-      word_.store(next.bits(), std::memory_order_release);
-      return park_outcome::parked;
-    }
     std::uint64_t seen = wait_word(epoch, wait_state::armed).bits();
-    // release: whoever claims it now finds its registers. [WC-park] pairs with acquire in try_claim_if()
-    const bool parked = word_.compare_exchange_strong(seen, next.bits(), std::memory_order_release,
-                                                      std::memory_order_relaxed);
+    const bool parked = Rules::park(word_, seen, next.bits());
     WEFT_ASSERT(parked || wait_word(seen).state() == wait_state::claimed_early,
                 "WC2: parking what is not armed");
     return parked ? park_outcome::parked : park_outcome::must_requeue;
@@ -203,20 +208,9 @@ class basic_wait_claim {
     for (;;) {
       const wait_word now(seen);
       if (!now.is_claimable() || !meant(now)) return claim_outcome::lost;
-      // release: what was done for the fiber is visible to it. [WC-claim] pairs with acquire in finish()
-      // acquire: a fiber that is off its stack has left its registers. [WC-park]
-      if (exchange(seen, now.claimed_by(cause)))
+      if (Rules::claim(word_, seen, now.claimed_by(cause).bits()))
         return now.state() == wait_state::armed ? claim_outcome::won_early : claim_outcome::won;
     }
-  }
-
-  [[nodiscard]] bool exchange(std::uint64_t& seen, wait_word next) noexcept {
-    if constexpr (!Rules::one_exchange) {
-      word_.store(next.bits(), std::memory_order_release);
-      return true;
-    }
-    return word_.compare_exchange_weak(seen, next.bits(), std::memory_order_acq_rel,
-                                       std::memory_order_relaxed);
   }
 
   typename Platform::template atomic<std::uint64_t> word_{wait_word(0, wait_state::running).bits()};

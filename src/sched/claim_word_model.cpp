@@ -6,6 +6,7 @@
 
 #include "model/model.hpp"
 #include "sched/cancel_flag.hpp"
+#include "support/broken_waits.hpp"
 
 namespace weft::impl {
 namespace {
@@ -185,20 +186,15 @@ MODEL(ClaimModel, WakerAndCancellerAndTimer) {
 
 // The faults.
 
-struct two_steps : claim_rules {
-  static constexpr bool one_exchange = false;
-};
-MODEL_FINDS(PlantedClaimModel, ClaimWonTwice, "") { waker_and_timer<two_steps>(world); }
-
-struct blind_after_switch : claim_rules {
-  static constexpr bool looks_after_switch = false;
-};
-MODEL_FINDS(PlantedClaimModel, EarlyClaimOverlooked, "") { waker_and_timer<blind_after_switch>(world); }
-
-struct any_epoch : claim_rules {
-  static constexpr bool checks_epoch = false;
-};
-MODEL_FINDS(PlantedClaimModel, TicketsWithoutEpoch, "the timer of another") { late_timer<any_epoch>(world); }
+MODEL_FINDS(PlantedClaimModel, ClaimWonTwice, "") {
+  waker_and_timer<testing::claims_by_load_and_store>(world);
+}
+MODEL_FINDS(PlantedClaimModel, EarlyClaimOverlooked, "") {
+  waker_and_timer<testing::parks_without_a_look>(world);
+}
+MODEL_FINDS(PlantedClaimModel, TicketsWithoutEpoch, "the timer of another") {
+  late_timer<testing::takes_any_ticket>(world);
+}
 
 struct waiter_without_barrier : cancel_rules {
   static constexpr bool waiter_has_barrier = false;

@@ -3,6 +3,7 @@
 #include "sched/claim_word.hpp"
 
 #include "sched/cancel_flag.hpp"
+#include "support/broken_waits.hpp"
 #include "support/stepped_platform.hpp"
 #include "sys/platform_interposed.hpp"
 
@@ -11,19 +12,12 @@
 namespace weft::impl {
 namespace {
 
+using testing::claims_by_load_and_store;
 using testing::for_each_step;
+using testing::parks_without_a_look;
 using testing::stepped_platform;
 using testing::steps;
-
-struct claims_by_load_and_store : claim_rules {
-  static constexpr bool one_exchange = false;
-};
-struct parks_without_a_look : claim_rules {
-  static constexpr bool looks_after_switch = false;
-};
-struct takes_any_ticket : claim_rules {
-  static constexpr bool checks_epoch = false;
-};
+using testing::takes_any_ticket;
 
 TEST(WaitClaim, AParkedFiberIsWonOnceAndMustBeEnqueued) {
   wait_claim claim;

@@ -35,7 +35,11 @@ enum class wait_duty : std::uint8_t {
 /// What makes the protocol hold. A test that wants to see it break derives from this and changes one line.
 struct completion_rules {
   /// The finisher learns the waiter from its exchange; it does not look before, nor after.
-  static constexpr bool one_exchange = true;
+  template <class Word>
+  [[nodiscard]] static std::uintptr_t end(Word& word, std::uintptr_t done) noexcept {
+    // release: the child's results. [CO-done]   acquire: the waiter. [CO-waiter]
+    return word.exchange(done, std::memory_order_acq_rel);
+  }
 };
 
 template <class Platform, class Waiter, class Rules = completion_rules>
@@ -60,12 +64,8 @@ class basic_completion {
 
   /// Ends the child. Returns the waiter, who must be woken; null where nobody waits. The record may be gone.
   [[nodiscard]] Waiter* finish() noexcept {
-    // release: the child's results. [CO-done]   acquire: the waiter. [CO-waiter]
-    const std::uintptr_t before = word_.exchange(done, std::memory_order_acq_rel);
+    const std::uintptr_t before = Rules::end(word_, done);
     WEFT_ASSERT(before != done, "CO1: a child ends twice");
-    if constexpr (!Rules::one_exchange) {
-      if (word_.load(std::memory_order_relaxed) != done) return nullptr;  // CO2, broken
-    }
     return reinterpret_cast<Waiter*>(before);
   }
 

@@ -5,6 +5,7 @@
 
 #include "event/parker.hpp"
 #include "model/model.hpp"
+#include "support/broken_waits.hpp"
 
 #include <optional>
 
@@ -75,11 +76,8 @@ MODEL(CompletionModel, TheFinisherSeesTheWaiterAsItIs) {
 
 // The faults.
 
-struct touches_again : completion_rules {
-  static constexpr bool one_exchange = false;
-};
 MODEL_FINDS(PlantedCompletionModel, SignallerTouchesAFreedLatch, "destroyed") {
-  wait_and_free<touches_again>(world);
+  wait_and_free<testing::looks_back>(world);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "sched/completion.hpp"
 
+#include "support/broken_waits.hpp"
 #include "support/stepped_platform.hpp"
 
 #include <gtest/gtest.h>
@@ -11,15 +12,12 @@ namespace weft::impl {
 namespace {
 
 using testing::for_each_step;
+using testing::looks_back;
 using testing::stepped_platform;
 using testing::steps;
 
 struct waiting_thing {
   int id = 0;
-};
-
-struct looks_back : completion_rules {
-  static constexpr bool one_exchange = false;
 };
 
 using test_completion = basic_completion<real_platform, waiting_thing>;

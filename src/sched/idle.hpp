@@ -92,17 +92,9 @@ class basic_idle {
   ///
   /// Returns: false where nobody sleeps.
   bool wake_for_events() noexcept {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    for (;;) {
-      idle_counts next = idle_word(seen).counts();
-      if (!next.try_rise()) return false;
-      // acquire: whoever is promised is found. [ID-bed]
-      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
-                                                       std::memory_order_acquire, std::memory_order_relaxed);
-      if (!changed) continue;
-      wake_one();
-      return true;
-    }
+    if (!promise_one()) return false;
+    wake_one();
+    return true;
   }
 
   /// Wakes everybody; nobody sleeps any more.
@@ -290,7 +282,10 @@ class basic_idle {
 
   // A sleeper that the event loop or a deadline has woken counts itself out. Returns false if it cannot: its waking
   // is promised already.
-  [[nodiscard]] bool try_rise(std::size_t worker) noexcept {
+  [[nodiscard]] bool try_rise(std::size_t worker) noexcept { return promise_one() && try_leave_bed(worker); }
+
+  // Counts one sleeper as awake: the promise to wake one, or to rise by itself. Returns false where all are promised.
+  [[nodiscard]] bool promise_one() noexcept {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       idle_counts next = idle_word(seen).counts();
@@ -298,7 +293,7 @@ class basic_idle {
       // acquire: whoever is promised is found. [ID-bed]
       const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
                                                        std::memory_order_acquire, std::memory_order_relaxed);
-      if (changed) return try_leave_bed(worker);
+      if (changed) return true;
     }
   }
 
@@ -330,6 +325,9 @@ class basic_idle {
         (void)after_push(untold);
       if (woken) return idle_end::woken;
       if (risen) return events > 0 ? idle_end::events : idle_end::deadline;
+      // Somebody has promised to wake this worker, and may have lost its processor before it does. To look at the clock
+      // again and again would not make it come sooner.
+      if (end == park_end::deadline) deadline = never;
     }
   }
 

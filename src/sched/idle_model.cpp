@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace weft::impl {
 namespace {
@@ -58,21 +59,23 @@ struct office {
     return false;
   }
 
+  /// Works until the end. The first sleep ends at the deadline, the others do not end by themselves.
   template <class F>
-  void work(std::size_t worker, F&& job) {
+  void work(std::size_t worker, F&& job, time_point deadline = never) {
     for (;;) {
       if (take_one(job)) continue;
       bool searches = idle.try_search(worker);
       for (;;) {
         if (searches && has_work()) break;
-        if (idle.sleep(worker, never, *this) == idle_end::closed) return;
+        if (idle.sleep(worker, std::exchange(deadline, never), *this) == idle_end::closed) return;
         searches = true;
       }
       idle.found_work(worker);
     }
   }
-  void work(std::size_t worker) {
-    work(worker, [](std::size_t) {});
+  void work(std::size_t worker, time_point deadline = never) {
+    work(
+        worker, [](std::size_t) {}, deadline);
   }
 };
 
@@ -146,6 +149,42 @@ MODEL(IdleModel, TwoPushesOneWorker) { two_pushes_one_worker<idle_rules>(world);
 MODEL(IdleModel, OnePushTwoWorkers) { one_push_two_workers<idle_rules>(world); }
 MODEL(IdleModel, WorkForTwo) { work_for_two<idle_rules>(world); }
 MODEL(IdleModel, AWorkerPushes) { worker_pushes<idle_rules>(world); }
+
+/// A deadline ends a sleep at the moment of a push.
+MODEL(IdleModel, ADeadlineMeetsAPush) {
+  world.is_large(3);
+  auto& s = world.make<office<1, 1>>();
+  world.thread("first", [&s] { s.work(0, time_point()); });
+  world.thread("pusher", [&s] { s.push(0); });
+}
+MODEL(IdleModel, ADeadlineMeetsAPushAndAnotherSleeper) {
+  world.is_large(0);
+  auto& s = world.make<office<1, 2>>();
+  world.thread("first", [&s] { s.work(0, time_point()); });
+  world.thread("second", [&s] { s.work(1); });
+  world.thread("pusher", [&s] { s.push(0); });
+}
+
+/// Sysmon wakes somebody for the sake of the event loop; a push must not be the worse for it.
+MODEL(IdleModel, AWakingForEventsMeetsAPush) {
+  world.is_large(3);
+  auto& s = world.make<office<1, 1>>();
+  staff(world, s, 1);
+  world.thread("sysmon", [&s] { (void)s.idle.wake_for_events(); });
+  world.thread("pusher", [&s] { s.push(0); });
+}
+
+/// Whoever was woken for an item retires instead of taking it: then another must come for it.
+MODEL(IdleModel, ASearcherThatRetiresHandsItsPlaceOn) {
+  world.is_large(0);
+  auto& s = world.make<office<1, 2>>();
+  world.thread("retires", [&s] {
+    if (s.idle.try_search(0) || s.idle.sleep(0, never, s) != idle_end::closed) s.idle.leave(0);
+  });
+  world.thread("second", [&s] { s.work(1); });
+  world.thread("pusher", [&s] { s.push(0); });
+}
+
 /// What was done before shut_down() is there for whoever learns of it, by whatever way.
 template <class Learns>
 void shutting_down(world& in, std::size_t workers, Learns learns) {

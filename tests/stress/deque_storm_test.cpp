@@ -2,11 +2,9 @@
 //
 // An owner and one to three thieves at one deque, at random: every item is taken exactly once, whole, and with all that
 // was written before it was pushed.
-//
-// The ledger is plain memory. An item that two take is two unsynchronised writes to one entry (ThreadSanitizer sees
-// that), and a count of two at the end (every build sees that).
 
 #include "base/rng.hpp"
+#include "support/deliveries.hpp"
 #include "support/emulation.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
@@ -30,67 +28,26 @@ namespace {
 
 using impl::xoshiro256ss;
 
-// What an item points to, and its line in the ledger.
-struct record {
-  std::uint64_t prepared = 0;  // written before the push, read by the taker
-  std::uint32_t taken = 0;     // written by the taker
-};
-
 // As large as Loom's tasks, and three times the same in other words: a torn one shows.
 struct item {
   std::uint64_t id;
   std::uint64_t inverse;
-  record* at;
+  testing::deliveries::entry* at;
 };
 
-class ledger {
+class ledger : public testing::deliveries {
  public:
-  explicit ledger(std::size_t items) : records_(items) {}
+  using deliveries::deliveries;
 
-  [[nodiscard]] item issue(std::uint64_t id) {
-    records_[id].prepared = id * 3 + 1;
-    return {id, ~id, &records_[id]};
-  }
+  [[nodiscard]] item issue(std::uint64_t id) { return {id, ~id, deliveries::issue(id)}; }
 
-  // Thread safety: any thread that has taken the item; that is what is being tested.
   void take(const item& taken) {
-    if (taken.inverse != ~taken.id || taken.at != records_.data() + taken.id) {
-      torn_.fetch_add(1, std::memory_order_relaxed);
-      return;
+    if (taken.inverse != ~taken.id || taken.at != begin() + taken.id) {
+      torn();
+    } else {
+      deliveries::take(taken.at);
     }
-    if (taken.at->prepared != taken.id * 3 + 1) unseen_.fetch_add(1, std::memory_order_relaxed);
-    ++taken.at->taken;
   }
-
-  // What went wrong; all zero if every item was taken exactly once.
-  struct verdict {
-    std::uint64_t torn = 0;    // came out in pieces
-    std::uint64_t unseen = 0;  // what was written before the push was not there
-    std::uint64_t lost = 0;
-    std::uint64_t doubled = 0;
-
-    friend bool operator==(const verdict&, const verdict&) = default;
-    friend std::ostream& operator<<(std::ostream& out, const verdict& v) {
-      return out << v.torn << " torn, " << v.unseen << " unseen, " << v.lost << " lost, " << v.doubled
-                 << " doubled";
-    }
-  };
-
-  [[nodiscard]] verdict judge() const {
-    verdict all{torn_.load(), unseen_.load()};
-    for (const record& r : records_) {
-      all.lost += r.taken == 0 ? 1 : 0;
-      all.doubled += r.taken > 1 ? 1 : 0;
-    }
-    return all;
-  }
-
-  [[nodiscard]] std::size_t size() const { return records_.size(); }
-
- private:
-  std::vector<record> records_;
-  std::atomic<std::uint64_t> torn_{0};
-  std::atomic<std::uint64_t> unseen_{0};
 };
 
 // Items a storm, each pushed and taken; and storms a test. In a long run that makes some 100 million operations.

@@ -3,13 +3,11 @@
 // Two to four workers with a deque each. One issues items; all of them pop, take back, answer, ask, claim, give up,
 // put each other aside and steal what was stolen, at random: every item is taken exactly once, with all that was
 // written before it was pushed, and a join never comes in company.
-//
-// The ledger is plain memory. An item that two take is two unsynchronised writes to one entry (ThreadSanitizer sees
-// that), and a count of two at the end (every build sees that).
 
 #include "base/rng.hpp"
 #include "queue/thief.hpp"
 #include "queue/work_deque.hpp"
+#include "support/deliveries.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
@@ -25,58 +23,14 @@
 namespace weft::impl {
 namespace {
 
-/// What an item points to, and its line in the ledger.
-struct alignas(8) record {
-  std::uint64_t prepared = 0;  // written before the push, read by the taker
-  std::uint32_t taken = 0;     // written by the taker
-};
-
-class ledger {
+class ledger : public testing::deliveries {
  public:
-  explicit ledger(std::size_t items) : records_(items) {}
+  using deliveries::deliveries;
 
   [[nodiscard]] runnable issue(std::uint64_t id, runnable::kind what) {
-    records_[id].prepared = id * 3 + 1;
-    return {what, &records_[id]};
+    return {what, deliveries::issue(id)};
   }
-
-  // Thread safety: any thread that has taken the item; that is what is being tested.
-  void take(runnable r) {
-    auto* const at = static_cast<record*>(r.address());
-    const auto id = static_cast<std::uint64_t>(at - records_.data());
-    if (id >= records_.size() || at->prepared != id * 3 + 1) {
-      unseen_.fetch_add(1, std::memory_order_relaxed);
-    } else {
-      ++at->taken;
-    }
-  }
-
-  /// What went wrong; all zero if every item was taken exactly once.
-  struct verdict {
-    std::uint64_t unseen = 0;  // what was written before the push was not there
-    std::uint64_t lost = 0;
-    std::uint64_t doubled = 0;
-
-    friend bool operator==(const verdict&, const verdict&) = default;
-    friend std::ostream& operator<<(std::ostream& out, const verdict& v) {
-      return out << v.unseen << " unseen, " << v.lost << " lost, " << v.doubled << " doubled";
-    }
-  };
-
-  [[nodiscard]] verdict judge() const {
-    verdict all{unseen_.load()};
-    for (const record& r : records_) {
-      all.lost += r.taken == 0 ? 1 : 0;
-      all.doubled += r.taken > 1 ? 1 : 0;
-    }
-    return all;
-  }
-
-  [[nodiscard]] std::size_t size() const { return records_.size(); }
-
- private:
-  std::vector<record> records_;
-  std::atomic<std::uint64_t> unseen_{0};
+  void take(runnable r) { deliveries::take(static_cast<entry*>(r.address())); }
 };
 
 /// Items a storm; and storms a test. In a long run that makes some 100 million operations.

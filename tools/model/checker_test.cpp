@@ -3,6 +3,7 @@
 // checker_test — what of the checker is not about memory: schedules as text, shrinking, replay, the survivor file.
 #include "model/model.hpp"
 #include "model/mutation.hpp"
+#include "model/ordered_calls.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -165,6 +166,34 @@ TEST_F(SurvivorFileTest, NonsenseIsNamed) {
   EXPECT_THROW((void)read_survivors(written("  why\n")), std::runtime_error);
   EXPECT_THROW((void)read_survivors(written("a\n  why\na\n  why\n")), std::runtime_error);
   EXPECT_THROW((void)read_survivors("/does/not/exist"), std::runtime_error);
+}
+
+using calls = std::vector<ordered_call>;
+
+TEST(OrderedCalls, AreThoseThatAMutantCouldWeaken) {
+  EXPECT_EQ(ordered_calls("template <class Platform>\n"
+                          "void f() {\n"
+                          "  a.load(std::memory_order_relaxed);\n"
+                          "  a.load(std::memory_order_acquire);\n"
+                          "  a.compare_exchange_weak(x, g(y),\n"
+                          "                          std::memory_order_release, std::memory_order_relaxed);\n"
+                          "  a.store(1, Rules::publish);\n"
+                          "  Platform::light_barrier(kind);\n"
+                          "}\n"),
+            (calls{{4, 4}, {5, 6}, {7, 7}, {8, 8}}));
+}
+TEST(OrderedCalls, AreNotInComments) {
+  EXPECT_EQ(ordered_calls("template <class Platform>\n// a.load(std::memory_order_acquire)\n"), calls());
+}
+TEST(OrderedCalls, AreOnlyInCodeThatTakesAPlatform) {
+  EXPECT_EQ(ordered_calls("a.load(std::memory_order_acquire);\n"), calls());
+}
+TEST(OrderedCalls, AreLookedForInHeadersOfTheRepository) {
+  const std::vector<std::string> found = headers_below("src/sched");
+  EXPECT_NE(std::find(found.begin(), found.end(), "src/sched/idle.hpp"), found.end());
+  EXPECT_FALSE(ordered_calls(repository_text("src/sched/idle.hpp")).empty());
+  EXPECT_THROW((void)headers_below("src/nowhere"), std::runtime_error);
+  EXPECT_THROW((void)repository_text("src/nowhere.hpp"), std::runtime_error);
 }
 
 }  // namespace

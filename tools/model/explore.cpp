@@ -7,9 +7,40 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
 
 namespace weft::model {
 namespace {
+
+/// While one lives, standard error goes nowhere: impossible executions fail checks too, and whoever reads thousands of
+/// their messages learns nothing. A replay is heard. Sanitizers speak there, and are never silenced.
+class quiet_errors {
+ public:
+  quiet_errors() noexcept {
+#if !WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER
+    saved = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (saved >= 0 && nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0) ::close(nowhere);
+#endif
+  }
+  quiet_errors(const quiet_errors&) = delete;
+  quiet_errors& operator=(const quiet_errors&) = delete;
+  ~quiet_errors() { speak(); }
+
+  /// Ends the silence early. Async-signal-safe.
+  static void speak() noexcept {
+    if (saved < 0) return;
+    ::dup2(saved, STDERR_FILENO);
+    ::close(saved);
+    saved = -1;
+  }
+
+ private:
+  static inline int saved = -1;
+};
 
 /// While one lives, a failed check or a wild pointer in the code under test is a failure of the execution and not the
 /// end of the process. Sanitizers want to see such things themselves.
@@ -20,6 +51,10 @@ class crash_catcher {
     struct sigaction action {};
     action.sa_handler = [](int signal) {
       if (!execution::now().runs_threads()) {  // the checker itself, or a model that is being set up
+        quiet_errors::speak();
+        constexpr std::string_view hint =
+            "this happened outside of the model's threads; WEFT_MODEL_SCHEDULE='' says more\n";
+        (void)!::write(STDERR_FILENO, hint.data(), hint.size());
         ::signal(signal, SIG_DFL);
         ::raise(signal);
       }
@@ -151,6 +186,11 @@ class search {
   verdict verdict_;
 };
 
+verdict search_quietly(execution& on, const execution::body& model, const effort& how) {
+  const quiet_errors quiet;
+  return search(on, model, how).run();
+}
+
 std::size_t interesting(const trail& schedule) {
   return static_cast<std::size_t>(std::count_if(schedule.begin(), schedule.end(),
                                                 [](const choice& c) { return c.taken != 0 || c.promised; }));
@@ -160,7 +200,7 @@ std::size_t interesting(const trail& schedule) {
 
 verdict explore(execution& on, const execution::body& model, const effort& how, bool shrink) {
   const crash_catcher catching;
-  verdict v = search(on, model, how).run();
+  verdict v = search_quietly(on, model, how);
   if (v.found && shrink) {
     const trail shorter = shrink_schedule(on, model, v.found->schedule);
     if (std::optional<finding> again = replay(on, model, shorter)) {
@@ -188,6 +228,7 @@ std::optional<finding> replay(execution& on, const execution::body& model, const
 
 trail shrink_schedule(execution& on, const execution::body& model, trail schedule) {
   const crash_catcher catching;
+  const quiet_errors quiet;
   const auto still_fails = [&](const trail& tried) {
     if (on.run(model, tried, oracle::strategy::dull, 0, {}) != outcome::failed) return false;
     if (interesting(on.choices().taken()) > interesting(tried)) return false;

@@ -3,14 +3,14 @@
 #include "model/mutation.hpp"
 
 #include "model/model.hpp"
+#include "model/ordered_calls.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
 #include <stdexcept>
-#include <unistd.h>
+#include <utility>
 
 namespace weft::model {
 namespace {
@@ -94,18 +94,11 @@ const registered* killer(const mutant& m, const sites_by_model& sites, const eff
   return nullptr;
 }
 
-/// Checks in the code under test that fail on purpose speak to standard error; nobody needs to hear them.
-void quieten_errors() {
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
-}
-
 class campaign {
  public:
   explicit campaign(const options& with) : options_(with), reasons_(read_survivors(with.survivors)) {}
 
   int run() {
-    quieten_errors();
     const sites_by_model sites = find_sites();
     std::set<mutant> mutants;
     for (const auto& [model, touched] : sites) {
@@ -120,6 +113,7 @@ class campaign {
       known.insert(key(m));
       if (index++ % options_.shards + 1 == options_.shard) judge(m, sites);
     }
+    expect_all_reached(sites);
     for (const auto& [text, reason] : reasons_) {
       if (!known.contains(text)) complain("no such mutant any more: " + text);
     }
@@ -129,6 +123,24 @@ class campaign {
   }
 
  private:
+  /// An order that no model comes to has no mutants, and would go unproven without anybody noticing.
+  void expect_all_reached(const sites_by_model& sites) {
+    std::set<std::pair<std::string, std::uint32_t>> reached;
+    for (const auto& [model, touched] : sites) {
+      for (const mutant& site : touched) reached.emplace(short_file(site.file), site.line);
+    }
+    for (const std::string& folder : options_.folders) {
+      for (const std::string& file : headers_below(folder)) {
+        for (const ordered_call& call : ordered_calls(repository_text(file))) {
+          const auto next = reached.lower_bound({file, call.first_line});
+          if (next != reached.end() && next->first == file && next->second <= call.last_line) continue;
+          complain("is impossible where no model comes: " + file + ':' + std::to_string(call.first_line) +
+                   ": " + source_line(file, call.first_line));
+        }
+      }
+    }
+  }
+
   void judge(const mutant& m, const sites_by_model& sites) {
     std::string why;
     const registered* const by = killer(m, sites, mutation_effort(), why);

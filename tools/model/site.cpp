@@ -40,8 +40,7 @@ std::string source_line(const std::string& file, std::uint32_t line) {
   if (fresh) {
     std::ifstream in(file);
     if (!in)
-      in.open(std::string(WEFT_MODEL_SOURCE_ROOT) + '/' +
-              file);  // builds name files relative to the repository
+      in.open(std::string(repository_root()) + '/' + file);  // builds name files relative to the repository
     for (std::string text; std::getline(in, text);) at->second.push_back(text);
   }
   if (line == 0 || line > at->second.size()) return {};
@@ -53,8 +52,10 @@ std::string source_line(const std::string& file, std::uint32_t line) {
   return text.substr(first, last - first + 1);
 }
 
+const char* repository_root() noexcept { return WEFT_MODEL_SOURCE_ROOT; }
+
 std::string short_file(const std::string& file) {
-  const std::string root = std::string(WEFT_MODEL_SOURCE_ROOT) + '/';
+  const std::string root = std::string(repository_root()) + '/';
   return file.rfind(root, 0) == 0 ? file.substr(root.size()) : file;
 }
 

@@ -54,6 +54,9 @@ struct mutant {
 /// The line of source at a place, without the blanks around it; empty where the file cannot be read.
 [[nodiscard]] std::string source_line(const std::string& file, std::uint32_t line);
 
+/// The folder of the repository.
+[[nodiscard]] const char* repository_root() noexcept;
+
 /// The file without the folders above the repository: src/queue/inbox.hpp.
 [[nodiscard]] std::string short_file(const std::string& file);
 
