@@ -21,6 +21,7 @@
 // They wait by holding up the thread. In a fiber, wait by the means of fibers.
 #pragma once
 
+#include <weft/detail/assert.hpp>
 #include <weft/detail/atomics.hpp>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ namespace weft {
 /// How patient a backoff is: a choice between being quick and being kind.
 enum class backoff_mode : std::uint8_t {
   low_latency,   ///< spins and yields for long, then sleeps 100 us at a time
-  balanced,      ///< sleeps 1 ms at a time, after 128 rounds
+  balanced,      ///< sleeps 1 ms at a time, after 128 rounds: the default
   power_saving,  ///< sleeps 10 ms at a time, after 32 rounds
 };
 
@@ -102,7 +103,7 @@ class basic_backoff {
   static constexpr int multi_spin_pauses = 4;
 
   /// Starts in the first phase of a mode.
-  explicit constexpr basic_backoff(backoff_mode mode = backoff_mode::low_latency,
+  explicit constexpr basic_backoff(backoff_mode mode = backoff_mode::balanced,
                                    Waiter waiter = Waiter()) noexcept
       : limits_(backoff_limits::of(mode)), waiter_(std::move(waiter)) {}
 
@@ -162,11 +163,14 @@ class basic_exponential_backoff {
   /// As default_first.
   static constexpr std::chrono::nanoseconds default_longest = std::chrono::milliseconds(1);
 
-  /// Waits for `first` the first time, and never for more than `longest`.
+  /// Waits for `first` the first time, and never for more than `longest`; both are above zero.
   explicit constexpr basic_exponential_backoff(std::chrono::nanoseconds first = default_first,
                                                std::chrono::nanoseconds longest = default_longest,
                                                Waiter waiter = Waiter()) noexcept
-      : first_(std::min(first, longest)), longest_(longest), next_(first_), waiter_(std::move(waiter)) {}
+      : first_(std::min(first, longest)), longest_(longest), next_(first_), waiter_(std::move(waiter)) {
+    WEFT_CHECK(first.count() > 0 && longest.count() > 0,
+               "an exponential_backoff whose first or longest wait is not above zero would never wait");
+  }
 
   /// Waits for next(), and doubles it.
   void snooze() {

@@ -12,11 +12,24 @@
 //     if (!me.try_send(next)) run(next);                         // everything is full: do it yourself
 //     while (std::optional<job*> j = me.try_receive()) run(*j);  // own deque, then global queue, then stealing
 //
-//     channel.try_send(other);                                   // by any other thread
+//     if (!channel.try_send(other)) run(other);                  // by any other thread
 //
-// Use it as the heart of a thread pool. It does not wait: combine it with weft::backoff, or with a way to be woken.
-// Both parts are bounded, and all memory is allocated by the constructor. Values are trivially copyable, up to 64 bytes;
-// those that are in the channel when it is destroyed are forgotten.
+// Use it as the heart of a thread pool. Both parts are bounded, and all memory is allocated by the constructor. Values
+// are trivially copyable, up to 64 bytes; those that are in the channel when it is destroyed are forgotten.
+//
+// It does not wait: combine it with weft::backoff, or with a way to be woken. The latter takes a fence on both sides,
+// or a value and a sleeper can miss each other:
+//
+//     asleep = true;                                             // who is about to sleep
+//     std::atomic_thread_fence(std::memory_order_seq_cst);
+//     if (auto j = me.try_receive()) ... else sleep();           // looks once more, then sleeps
+//
+//     sent = me.try_send(next);                                  // who sends
+//     std::atomic_thread_fence(std::memory_order_seq_cst);
+//     if (asleep) wake();
+//
+// The deques are lock-free. The global queue is not: a thread that loses its processor in the middle of a send hides
+// what others send to the queue after it until it goes on, and one in the middle of a receive can make it look full.
 #pragma once
 
 #include <weft/deque.hpp>
@@ -68,7 +81,7 @@ class deque_channel {
 
     /// Sends a value to this worker's own deque or, if that is full, to the global queue.
     ///
-    /// Returns:   false if both are full; then nothing has changed.
+    /// Returns:   false if both are full, or the global queue looks full (see above); then nothing has changed.
     /// Waits:     never.
     [[nodiscard]] bool try_send(const T& value) noexcept {
       return local_.try_push_bounded(value) || channel_.global_.try_push(value);
@@ -77,9 +90,9 @@ class deque_channel {
     /// Receives a value: the newest of its own, or the oldest of the global queue, or the oldest of another worker.
     /// Every so many times the global queue comes first (deque_channel_options::global_interval).
     ///
-    /// Returns:   the value, or nullopt if it has found nothing in any of these places. Something may have been sent
-    ///            to one of them since.
-    /// Waits:     never. Tries again when another thread was faster, and only then.
+    /// Returns:   the value, or nullopt if it has found nothing in any of these places, or others were faster several
+    ///            times. Something may have been sent to one of them since, or be hidden in the global queue (see above).
+    /// Waits:     never.
     [[nodiscard]] std::optional<T> try_receive() noexcept {
       std::optional<T> value;
       if (--until_global_ == 0) value = receive_global_first();
@@ -115,7 +128,7 @@ class deque_channel {
 
   /// A channel for so many workers.
   ///
-  /// Throws:    std::bad_alloc.
+  /// Throws:    std::bad_alloc; std::length_error for more workers than fit into memory.
   explicit deque_channel(std::size_t workers, const deque_channel_options& options = {})
       : global_interval_(options.global_interval != 0 ? options.global_interval
                                                       : std::numeric_limits<std::uint64_t>::max()),
@@ -141,14 +154,14 @@ class deque_channel {
 
   /// Sends a value to the global queue.
   ///
-  /// Returns:   false if that is full; then nothing has changed.
+  /// Returns:   false if that is full, or looks full (see the top of this file); then nothing has changed.
   /// Waits:     never.
   /// Thread safety: any thread.
   [[nodiscard]] bool try_send(const T& value) noexcept { return global_.try_push(value); }
 
   /// Receives a value from the global queue or, if that is empty, from any worker: for threads that help out.
   ///
-  /// Returns:   the value, or nullopt if it has found nothing.
+  /// Returns:   as worker::try_receive().
   /// Waits:     never.
   /// Thread safety: any thread.
   [[nodiscard]] std::optional<T> try_receive() noexcept {
@@ -170,9 +183,11 @@ class deque_channel {
 
  private:
   // Tries each worker but `thief`, the one at `first` first; leaves in `first` where it found something. A lost race
-  // means that there was something, so it goes round again.
+  // means that there was something, so it goes round again; but not without end, since each round costs a barrier for
+  // each that seems to have something.
   [[nodiscard]] std::optional<T> steal(std::size_t& first, const worker* thief) noexcept {
-    for (bool lost_race = true; lost_race;) {
+    bool lost_race = true;
+    for (int round = 0; lost_race && round < most_rounds; ++round) {
       lost_race = false;
       for (std::size_t i = 0; i < workers_.size(); ++i) {
         const std::size_t index = (first + i) % workers_.size();
@@ -188,6 +203,8 @@ class deque_channel {
     }
     return std::nullopt;
   }
+
+  static constexpr int most_rounds = 4;
 
   const std::uint64_t global_interval_;                             // constant
   std::vector<std::unique_ptr<worker>> workers_;                    // constant once made

@@ -29,11 +29,12 @@ class [[nodiscard]] steal_result {
 
  public:
   /// An item that was stolen.
-  constexpr explicit steal_result(const T& item) noexcept : held_(item), outcome_(steal_outcome::item) {}
+  [[nodiscard]] static constexpr steal_result of(const T& item) noexcept { return steal_result(item, {}); }
 
   /// No item; `why` is empty or lost_race.
-  constexpr explicit steal_result(steal_outcome why) noexcept : held_(), outcome_(why) {
+  [[nodiscard]] static constexpr steal_result none(steal_outcome why) noexcept {
     WEFT_ASSERT(why != steal_outcome::item, "a steal that brought an item must hold it");
+    return steal_result(why);
   }
 
   /// How the attempt ended.
@@ -48,7 +49,15 @@ class [[nodiscard]] steal_result {
     return held_.item;
   }
 
+  /// A member of the item; there must be one.
+  [[nodiscard]] constexpr const T* operator->() const noexcept { return &**this; }
+
  private:
+  struct with_item {};
+  constexpr steal_result(const T& item, with_item /*unused*/) noexcept
+      : held_(item), outcome_(steal_outcome::item) {}
+  constexpr explicit steal_result(steal_outcome why) noexcept : outcome_(why) {}
+
   union maybe {
     constexpr maybe() noexcept : nothing() {}
     constexpr explicit maybe(const T& one) noexcept : item(one) {}

@@ -38,7 +38,7 @@ TEST(Backoff, ModesAreTheOnesOfLoom) {
   EXPECT_EQ(backoff_limits::of(backoff_mode::low_latency), (backoff_limits{64, 128, 512, 100us}));
   EXPECT_EQ(backoff_limits::of(backoff_mode::balanced), (backoff_limits{32, 64, 128, 1ms}));
   EXPECT_EQ(backoff_limits::of(backoff_mode::power_saving), (backoff_limits{8, 16, 32, 10ms}));
-  EXPECT_EQ(backoff().limits(), backoff_limits::of(backoff_mode::low_latency));
+  EXPECT_EQ(backoff().limits(), backoff_limits::of(backoff_mode::balanced)) << "idle threads cost little";
 }
 
 // Each mode goes through its four phases, each for as many rounds as it should, and does in each what it should.
@@ -130,6 +130,12 @@ TEST(ExponentialBackoff, NeverWaitsLongerThanAsked) {
                                                     std::chrono::nanoseconds::max(), {&done});
   no_end.snooze();
   EXPECT_EQ(no_end.next(), std::chrono::nanoseconds::max()) << "no overflow";
+}
+
+TEST(ExponentialBackoffDeathTest, AWaitOfNothingIsNamed) {
+  EXPECT_DEATH(exponential_backoff(0ns, 1ms), "not above zero");
+  EXPECT_DEATH(exponential_backoff(-1ns, 1ms), "not above zero");
+  EXPECT_DEATH(exponential_backoff(1us, 0ns), "not above zero");
 }
 
 // The real thing, briefly: a wait is not shorter than asked, whether it is spun or slept.

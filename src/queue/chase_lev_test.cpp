@@ -7,9 +7,12 @@
 
 #include <weft/detail/chase_lev.hpp>
 
+#include <array>
+#include <atomic>
 #include <functional>
 #include <gtest/gtest.h>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -152,6 +155,63 @@ TYPED_TEST(ChaseLevTest, ABoundedPushNeverGrows) {
   EXPECT_EQ(d.pop(), 2);
 }
 
+// Orders
+
+/// Notes what is asked of the words of a deque, and in which order.
+struct recorder {
+  static inline std::vector<std::string> notes;  // NOLINT(cert-err58-cpp): cannot throw
+  static void note(const char* what, std::memory_order order) {
+    static constexpr std::array<const char*, 6> names{"relaxed", "consume", "acquire",
+                                                      "release", "acq_rel", "seq_cst"};
+    notes.push_back(std::string(what) + ' ' + names.at(static_cast<std::size_t>(order)));
+  }
+  static std::vector<std::string> taken() { return std::exchange(notes, {}); }
+};
+template <class T>
+struct recorded_atomic : std::atomic<T> {
+  using std::atomic<T>::atomic;
+  T load(std::memory_order order) const noexcept {
+    if (order != std::memory_order_relaxed) recorder::note("load", order);
+    return std::atomic<T>::load(order);
+  }
+  void store(T value, std::memory_order order) noexcept {
+    if (order != std::memory_order_relaxed) recorder::note("store", order);
+    std::atomic<T>::store(value, order);
+  }
+  bool compare_exchange_strong(T& seen, T next, std::memory_order order, std::memory_order failure) noexcept {
+    recorder::note("cas", order);
+    return std::atomic<T>::compare_exchange_strong(seen, next, order, failure);
+  }
+};
+struct recording_platform : std_atomics {
+  template <class T>
+  using atomic = recorded_atomic<T>;
+  static void full_fence() noexcept {
+    recorder::note("fence", std::memory_order_seq_cst);
+    std_atomics::full_fence();
+  }
+};
+using notes = std::vector<std::string>;
+
+// S2-77 to S2-79, literally; relaxed accesses are left out.
+TEST(SymmetricDequeOrders, AreTheOnesOfTheSpecification) {
+  chase_lev<std::uint64_t, recording_platform, symmetric_orders> d(4);
+  for (std::uint64_t i = 0; i < 2; ++i) ASSERT_TRUE(d.try_push(i));
+  (void)recorder::taken();
+  ASSERT_TRUE(d.try_push(2));
+  EXPECT_EQ(recorder::taken(), (notes{"store release"})) << "push: release before bottom is raised";
+  ASSERT_TRUE(d.pop());
+  EXPECT_EQ(recorder::taken(), (notes{"store seq_cst", "load seq_cst"}))
+      << "pop: seq_cst decrement of bottom";
+  ASSERT_TRUE(d.steal());
+  EXPECT_EQ(recorder::taken(),
+            (notes{"load acquire", "fence seq_cst", "load acquire", "load acquire", "cas seq_cst"}))
+      << "steal: acquire load of top, seq_cst compare-and-swap";
+  ASSERT_TRUE(d.pop());
+  EXPECT_EQ(recorder::taken(), (notes{"store seq_cst", "load seq_cst", "cas seq_cst", "store release"}))
+      << "pop: compare-and-swap for the last one";
+}
+
 // Barriers
 
 TEST(ChaseLevBarriers, AreTheProcessesOwnUnlessSaidOtherwise) {
@@ -194,6 +254,18 @@ TEST_F(ChaseLevPlatformTest, PushAndPopTouchLittle) {
   doors.reset();
   ASSERT_EQ(d.pop(), 2U);
   EXPECT_EQ(doors.calls(door::atomic_operation), 4U) << "load bottom, store bottom, load top, load slot";
+}
+
+TEST_F(ChaseLevPlatformTest, AStealCostsTheSameHoweverMuchThereIs) {
+  std::vector<std::uint64_t> costs;
+  for (const std::uint64_t items : {1U, 10U, 1000U}) {
+    chase_lev<std::uint64_t, platform, asymmetric_orders> d(2);
+    for (std::uint64_t i = 0; i < items; ++i) ASSERT_TRUE(d.try_push(i));
+    doors.reset();
+    ASSERT_TRUE(d.steal());
+    costs.push_back(doors.calls(door::atomic_operation));
+  }
+  EXPECT_EQ(costs, (std::vector<std::uint64_t>(3, 6))) << "top, bottom, again bottom, buffer, slot, claim";
 }
 
 // Memory

@@ -143,5 +143,44 @@ MODEL(DequeChannelModel, StrangersSendAndHelp) {
   world.finally([&s] { s.settle(); });
 }
 
+/// What the header advises to whoever wants to be woken: a value is seen by the sleeper's last look, or its sender sees
+/// the sleeper.
+template <class Fence>
+void send_and_sleep(model::world& in, bool through_global_queue, Fence fence) {
+  struct sleepy : channel_state {
+    platform::atomic<int> asleep{0};
+    bool sees_sleeper = false;
+    bool gets_something = false;
+  };
+  auto& s = in.make<sleepy>();
+  in.thread("sends", [&s, through_global_queue, fence] {
+    const std::uint64_t value = s.write(1);
+    s.sent += through_global_queue ? s.channel.try_send(value) : s.channel.worker_at(0).try_send(value);
+    fence();
+    s.sees_sleeper = s.asleep.load(std::memory_order_relaxed) != 0;
+  });
+  in.thread("sleeps", [&s, fence] {
+    s.asleep.store(1, std::memory_order_relaxed);
+    fence();
+    const std::optional<std::uint64_t> last_look = s.channel.worker_at(1).try_receive();
+    s.gets_something = last_look.has_value();
+    s.got(last_look);
+  });
+  in.finally([&s] {
+    require(s.sees_sleeper || s.gets_something, "a value and a sleeper missed each other");
+    s.settle();
+  });
+}
+
+MODEL(DequeChannelModel, ASleeperThatLooksAfterAFenceIsNotMissed) {
+  send_and_sleep(world, false, [] { platform::full_fence(); });
+}
+MODEL(DequeChannelModel, NorByWhatGoesThroughTheGlobalQueue) {
+  send_and_sleep(world, true, [] { platform::full_fence(); });
+}
+MODEL_FINDS(PlantedDequeChannelModel, ASleeperWithoutFences, "missed each other") {
+  send_and_sleep(world, false, [] {});
+}
+
 }  // namespace
 }  // namespace weft::detail

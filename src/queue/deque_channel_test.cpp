@@ -10,11 +10,13 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <gtest/gtest.h>
 #include <new>
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -142,6 +144,34 @@ TEST(DequeChannel, AChannelWithoutWorkersIsAQueue) {
   EXPECT_EQ(channel.try_receive(), std::nullopt);
   ASSERT_TRUE(channel.try_send(1));
   EXPECT_EQ(channel.try_receive(), 1);
+}
+
+// Somebody else is always faster: between a thief's look and its claim.
+struct losing_orders : detail::symmetric_orders {
+  static inline std::function<void()> somebody_else;  // NOLINT(cert-err58-cpp): cannot throw
+  template <class Bottom, class Buffer>
+  static auto look(const Bottom& bottom, const Buffer& buffer) noexcept {
+    const auto seen = symmetric_orders::look(bottom, buffer);
+    if (auto act = std::exchange(somebody_else, nullptr)) {
+      act();
+      somebody_else = std::move(act);
+    }
+    return seen;
+  }
+};
+
+TEST(DequeChannel, GivesUpAfterSeveralLostRaces) {
+  deque_channel<int, losing_orders> channel(2);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(channel.worker_at(0).try_send(i));
+  int lost = 0;
+  losing_orders::somebody_else = [&] {
+    ++lost;
+    EXPECT_TRUE(channel.try_receive());
+  };
+  EXPECT_FALSE(channel.worker_at(1).try_receive());
+  losing_orders::somebody_else = nullptr;
+  EXPECT_EQ(lost, 4);
+  EXPECT_TRUE(channel.worker_at(1).try_receive()) << "there was something all the time";
 }
 
 TEST(DequeChannel, StopsWhoAsksForAWorkerThatIsNotThere) {

@@ -254,7 +254,7 @@ TEST(Deque, HoldsRawTasks) {
   d.push({add, &one, nullptr});
   d.push({add, &two, nullptr});
   const auto stolen = d.steal();
-  (*stolen).run((*stolen).argument);
+  stolen->run(stolen->argument);
   const auto popped = d.pop();
   popped->run(popped->argument);
   EXPECT_EQ(sum, 3);
@@ -283,23 +283,25 @@ TEST(Deque, WhatWasDoneBeforeAPushIsSeenAfterTheSteal) {
 }
 
 TEST(StealResult, SaysHowItEnded) {
-  const steal_result<int> item(7);
+  const auto item = steal_result<int>::of(7);
   EXPECT_TRUE(item);
   EXPECT_EQ(item.outcome(), steal_outcome::item);
   EXPECT_EQ(*item, 7);
-  const steal_result<int> none(steal_outcome::empty);
+  const auto none = steal_result<int>::none(steal_outcome::empty);
   EXPECT_FALSE(none);
   EXPECT_EQ(none.outcome(), steal_outcome::empty);
-  const steal_result<int> lost(steal_outcome::lost_race);
+  const auto lost = steal_result<int>::none(steal_outcome::lost_race);
   EXPECT_FALSE(lost);
   EXPECT_EQ(lost.outcome(), steal_outcome::lost_race);
+  EXPECT_EQ(*steal_result<steal_outcome>::of(steal_outcome::empty), steal_outcome::empty)
+      << "an outcome may be an item too";
   static_assert(std::is_trivially_copyable_v<steal_result<void*>> && sizeof(steal_result<void*>) == 16,
                 "it travels in registers");
 }
 
 TEST(StealResult, StopsWhoTakesAnItemThatIsNotThere) {
   const testing::child_outcome outcome = testing::run_in_child([] {
-    const steal_result<int> none(steal_outcome::empty);
+    const auto none = steal_result<int>::none(steal_outcome::empty);
     (void)*none;
   });
   EXPECT_TRUE(outcome.died_of(SIGABRT));

@@ -117,7 +117,7 @@ class basic_record_home {
 
   /// Gives back a record that has not been published.
   void discard(Record& blank) noexcept {
-    WEFT_ASSERT(!name_of(blank).is_live(), "H2: a record in use was discarded");
+    WEFT_CHECK(!name_of(blank).is_live(), "H2: a record in use was discarded");
     cover_body(blank);
     put_away(blank);
   }

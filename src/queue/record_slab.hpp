@@ -82,7 +82,7 @@ class basic_record_slab {
   /// Brings a blank record to life: from now on it can be found. By whoever holds it, when its head is filled in.
   static record_handle publish(Record& made) noexcept {
     const name live = home::name_of(made).next();
-    WEFT_ASSERT(live.is_live(), "H2: a record was published twice");
+    WEFT_CHECK(live.is_live(), "H2: a record was published twice");
     made.name_.store(live.word(), Policy::publish);  // [RC-live] pairs with resolve() and for_each_live()
     return record_handle::from_word(live.word());
   }

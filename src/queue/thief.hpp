@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <utility>
 
 namespace weft::impl {
@@ -45,6 +44,40 @@ struct thief_habits {
   std::uint32_t most_unclaimed = 31;
 };
 
+/// How an attempt to rob somebody ended.
+enum class rob_outcome : std::uint8_t {
+  taken,       ///< some came
+  empty,       ///< the victim seemed to have nothing
+  occupied,    ///< another thief stands there
+  left_alone,  ///< there may be something, but moving it does not seem worth the price
+  in_vain,  ///< asked or claimed, and got nothing: revoked, put aside, told to stop, or no memory to put it
+};
+
+struct rob_result {
+  rob_outcome outcome;
+  std::uint32_t count = 0;  ///< how many came
+};
+
+/// What a thief remembers of one victim; it has one of these for each.
+class victim_notes {
+ private:
+  template <class, class, clock_source>
+  friend class basic_thief;
+
+  bool poor_ = false;  // its last loot was not worth the price
+  // The last look at it since it was found poor.
+  bool looked_ = false;
+  std::uint32_t next_index_ = 0;
+  time_point looked_at_{};
+  duration look_every_{};
+  // Another thief that was in the way.
+  top_word obstacle_;
+  time_point obstacle_since_{};
+  // Attempts without an answer and without a claim; and how many of them there shall be before the next claim.
+  std::uint32_t unclaimed_ = 0;
+  std::uint32_t unclaimed_wanted_ = 0;
+};
+
 template <class Platform, class Deque, clock_source Clock>
 class basic_thief {
  public:
@@ -52,41 +85,30 @@ class basic_thief {
       : id_(id), clock_(&clock), habits_(habits) {}
 
   /// Tries to move work from the victim to the caller's own deque. Gives up at once where it does not seem worth the
-  /// price or another thief is there, and soon after stop() says true; takes at most about `answer_after`.
-  ///
-  /// Returns: how many came.
+  /// price or another thief is there, and soon after stop() says true; takes at most about `answer_after`. The notes are
+  /// those on this victim, and stay where they are.
   template <class Stop>
-  std::uint32_t rob(Deque& victim, Deque& into, Stop&& stop) noexcept {
+  rob_result rob(Deque& victim, victim_notes& notes, Deque& into, Stop&& stop) noexcept {
     const time_point now = clock_->now();
     judge_last_loot(now);
-    if (poor_ == &victim && !seems_worth_it_again(now)) return 0;
-    if (!ask(victim, now)) return 0;
+    if (notes.poor_ && !seems_worth_it_again(victim, notes, now)) return {rob_outcome::left_alone};
+    if (!ask(victim, notes, now)) return {rob_outcome::occupied};
     const top_word answer = watch(victim, now + habits_.answer_after, stop);
     if (answer.by() != id_) {
-      if (answer.is_settled()) judge(victim, true);  // granted and revoked before this thief could see it
-      return 0;                                      // or put aside by another
+      if (answer.is_settled()) judge(notes, true);  // granted and revoked before this thief could see it
+      return {rob_outcome::in_vain};                // or put aside by another
     }
-    const std::uint32_t count =
-        answer.is_claimed() ? take(answer, victim, into) : claim(victim, into, stop());
-    if (count > 0) loot_ = {&victim, count, clock_->now()};
-    return count;
+    const rob_result got =
+        answer.is_claimed() ? take(answer, victim, notes, into) : claim(victim, notes, into, stop());
+    if (got.count > 0) loot_ = {&notes, got.count, clock_->now()};
+    return got;
   }
 
  private:
   struct loot {
-    const Deque* from = nullptr;  // null: judged already
+    victim_notes* from = nullptr;  // null: judged already
     std::uint32_t count = 0;
     time_point at{};
-  };
-  struct look {
-    bool made = false;
-    std::uint32_t next_index = 0;
-    time_point at{};
-  };
-  struct obstacle {
-    const Deque* at = nullptr;
-    top_word word;
-    time_point since{};
   };
 
   void judge_last_loot(time_point now) noexcept {
@@ -94,32 +116,34 @@ class basic_thief {
       judge(*last.from, now - last.at < habits_.loot_price + last.count * habits_.word_price);
   }
 
-  void judge(const Deque& victim, bool is_poor) noexcept {
-    const bool was_poor = poor_ == &victim;
-    look_every_ = is_poor && was_poor ? std::min(2 * look_every_, habits_.look_last) : habits_.look_first;
-    look_.made = false;
-    if (is_poor) {
-      poor_ = &victim;
-    } else if (was_poor) {
-      poor_ = nullptr;
-    }
+  void judge(victim_notes& notes, bool is_poor) noexcept {
+    notes.look_every_ =
+        is_poor && notes.poor_ ? std::min(2 * notes.look_every_, habits_.look_last) : habits_.look_first;
+    notes.looked_ = false;
+    notes.poor_ = is_poor;
   }
 
-  // Looks at the poor victim, but not too often.
-  [[nodiscard]] bool seems_worth_it_again(time_point now) noexcept {
-    if (look_.made && now - look_.at < look_every_) return false;
-    const std::uint32_t there = poor_->size_approx();
-    const look before = std::exchange(look_, {true, poor_->next_index_approx(), now});
+  // Looks at a poor victim, but not too often.
+  [[nodiscard]] bool seems_worth_it_again(const Deque& victim, victim_notes& notes, time_point now) noexcept {
+    if (notes.looked_ && now - notes.looked_at_ < notes.look_every_) return false;
+    const std::uint32_t there = victim.size_approx();
+    const std::uint32_t index = std::exchange(notes.next_index_, victim.next_index_approx());
+    const time_point before = std::exchange(notes.looked_at_, now);
+    const bool looked_before = std::exchange(notes.looked_, true);
     if (there >= habits_.rich) return true;
-    const std::int32_t moved = std::abs(index_distance(before.next_index, look_.next_index));
-    return before.made && there > 0 && moved * habits_.word_price < now - before.at;
+    if (!looked_before || there == 0) return false;
+    const std::uint32_t moved = index_gap(index, notes.next_index_);
+    return moved * habits_.word_price < now - before;
   }
 
-  [[nodiscard]] bool ask(Deque& victim, time_point now) noexcept {
+  [[nodiscard]] bool ask(Deque& victim, victim_notes& notes, time_point now) noexcept {
     const top_word word = victim.at_door();
     if (word.is_settled()) return victim.ask(id_);
-    if (obstacle_.at != &victim || obstacle_.word != word) obstacle_ = {&victim, word, now};
-    return now - obstacle_.since >= habits_.broken_after && victim.ask(id_, word);
+    if (notes.obstacle_ != word) {
+      notes.obstacle_ = word;
+      notes.obstacle_since_ = now;
+    }
+    return now - notes.obstacle_since_ >= habits_.broken_after && victim.ask(id_, word);
   }
 
   // Watches the word of the victim. Its line is shared as long as nobody writes it, so this disturbs nobody.
@@ -137,38 +161,32 @@ class basic_thief {
     }
   }
 
-  [[nodiscard]] std::uint32_t take(top_word granted, Deque& victim, Deque& into) noexcept {
+  [[nodiscard]] rob_result take(top_word granted, Deque& victim, victim_notes& notes, Deque& into) noexcept {
     const std::uint32_t count = victim.take(granted, into);
-    if (count == 0)
-      judge(victim, true);  // revoked: the victim did the rest in less time than it takes to copy
-    return count;
+    if (count > 0) return {rob_outcome::taken, count};
+    judge(notes, true);  // revoked: the victim did the rest in less time than it takes to copy
+    return {rob_outcome::in_vain};
   }
 
   // Loses patience, unless claims have given nothing lately.
-  [[nodiscard]] std::uint32_t claim(Deque& victim, Deque& into, bool stopped) noexcept {
-    const bool wanted = !stopped && victim.size_approx() > 0;
-    if (!wanted || unclaimed_ < unclaimed_wanted_) {
-      if (wanted) ++unclaimed_;
+  [[nodiscard]] rob_result claim(Deque& victim, victim_notes& notes, Deque& into, bool stopped) noexcept {
+    const bool is_empty = victim.size_approx() == 0;
+    if (stopped || is_empty || notes.unclaimed_ < notes.unclaimed_wanted_) {
+      if (!stopped && !is_empty) ++notes.unclaimed_;
       victim.withdraw(id_);
-      return 0;
+      return {is_empty ? rob_outcome::empty : rob_outcome::in_vain};
     }
     const std::uint32_t count = victim.steal(id_, into);
-    unclaimed_ = 0;
-    unclaimed_wanted_ = count > 0 ? 0 : std::min(habits_.most_unclaimed, 2 * unclaimed_wanted_ + 1);
-    return count;
+    notes.unclaimed_ = 0;
+    notes.unclaimed_wanted_ =
+        count > 0 ? 0 : std::min(habits_.most_unclaimed, 2 * notes.unclaimed_wanted_ + 1);
+    return count > 0 ? rob_result{rob_outcome::taken, count} : rob_result{rob_outcome::in_vain};
   }
 
   thief_id id_;
   const Clock* clock_;
   thief_habits habits_;
-
-  loot loot_;                    // the last, until it is judged
-  const Deque* poor_ = nullptr;  // the victim whose loot was not worth the price
-  look look_;                    // the last one at it
-  duration look_every_{};
-  obstacle obstacle_;  // another thief that was in the way
-  std::uint32_t unclaimed_ = 0;
-  std::uint32_t unclaimed_wanted_ = 0;
+  loot loot_;  // the last, until it is judged
 };
 
 }  // namespace weft::impl

@@ -68,7 +68,14 @@ class ThiefTest : public ::testing::Test {
       return false;
     };
   }
-  std::uint32_t rob_answered() { return robber.rob(victim, mine, answering(victim)); }
+  template <class Stop>
+  std::uint32_t rob(Stop&& stop) {
+    const rob_result got = robber.rob(victim, about_victim, mine, stop);
+    ended = got.outcome;
+    EXPECT_EQ(got.count > 0, ended == rob_outcome::taken);
+    return got.count;
+  }
+  std::uint32_t rob_answered() { return rob(answering(victim)); }
   /// A loot that was not worth its price.
   void get_poor_loot() {
     push(victim, 4);
@@ -83,6 +90,9 @@ class ThiefTest : public ::testing::Test {
   deque victim{hooked_platform::barriers()};
   deque other{hooked_platform::barriers()};
   deque mine{hooked_platform::barriers()};
+  victim_notes about_victim;
+  victim_notes about_other;
+  rob_outcome ended{};  // of the last attempt at the victim
 };
 
 TEST_F(ThiefTest, TakesWhatItIsGranted) {
@@ -99,24 +109,26 @@ TEST_F(ThiefTest, ClaimsWhenNobodyAnswers) {
   const time_point start = clock.now();
   time_point claimed{};
   hooked_platform::in_barrier = [&] { claimed = clock.now(); };
-  EXPECT_EQ(robber.rob(victim, mine, never), 2U);
+  EXPECT_EQ(rob(never), 2U);
   EXPECT_GE(claimed - start, habits.answer_after);
   EXPECT_LT(claimed - start, habits.answer_after + 1us);
   EXPECT_EQ(hooked_platform::barriers_passed, 1);
 }
 
 TEST_F(ThiefTest, PaysNoBarrierForNothing) {
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(robber.rob(victim, mine, never), 0U);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(rob(never), 0U);
+  EXPECT_EQ(ended, rob_outcome::empty);
   EXPECT_EQ(hooked_platform::barriers_passed, 0);
   EXPECT_TRUE(victim.at_door().is_settled());
   push(victim, 4);
-  EXPECT_EQ(robber.rob(victim, mine, never), 2U) << "and is not discouraged by it";
+  EXPECT_EQ(rob(never), 2U) << "and is not discouraged by it";
 }
 
 TEST_F(ThiefTest, StopsWhenItIsToldTo) {
   push(victim, 4);
   const time_point start = clock.now();
-  EXPECT_EQ(robber.rob(victim, mine, [] { return true; }), 0U);
+  EXPECT_EQ(rob([] { return true; }), 0U);
+  EXPECT_EQ(ended, rob_outcome::in_vain);
   EXPECT_LT(clock.now() - start, 1us);
   EXPECT_TRUE(victim.at_door().is_settled());
   EXPECT_EQ(victim.size(), 4U);
@@ -129,7 +141,7 @@ TEST_F(ThiefTest, IsMorePatientAfterClaimsThatGaveNothing) {
   for (int i = 0; i < 40; ++i) {
     push(victim, 4);
     const int before = hooked_platform::barriers_passed;
-    EXPECT_EQ(robber.rob(victim, mine, never), 0U);
+    EXPECT_EQ(rob(never), 0U);
     drain(victim);
     if (hooked_platform::barriers_passed == before) {
       ++attempts;
@@ -140,11 +152,10 @@ TEST_F(ThiefTest, IsMorePatientAfterClaimsThatGaveNothing) {
   EXPECT_EQ(attempts_between, (std::vector{0, 1, 3, 7, 15}));
   hooked_platform::in_barrier = nullptr;
   push(victim, 4);
-  for (std::uint32_t i = 0; i <= habits.most_unclaimed && mine.size() == 0; ++i)
-    (void)robber.rob(victim, mine, never);
+  for (std::uint32_t i = 0; i <= habits.most_unclaimed && mine.size() == 0; ++i) (void)rob(never);
   ASSERT_EQ(mine.size(), 2U);
   clock.advance(1ms);  // it was worth it
-  EXPECT_EQ(robber.rob(victim, mine, never), 1U) << "and it claims at once again";
+  EXPECT_EQ(rob(never), 1U) << "and it claims at once again";
 }
 
 TEST_F(ThiefTest, AsksAgainAfterLootThatWasWorthIt) {
@@ -158,9 +169,10 @@ TEST_F(ThiefTest, LeavesAVictimAloneWhoseLootWasPoor) {
   get_poor_loot();
   push(victim, 100);
   EXPECT_EQ(rob_answered(), 0U);
+  EXPECT_EQ(ended, rob_outcome::left_alone) << "there is something, and whoever wants to sleep should know";
   EXPECT_TRUE(victim.at_door().is_settled());
   push(other, 4);
-  EXPECT_EQ(robber.rob(other, mine, answering(other)), 2U) << "others may be better";
+  EXPECT_EQ(robber.rob(other, about_other, mine, answering(other)).count, 2U) << "others may be better";
 }
 
 TEST_F(ThiefTest, ARichVictimIsWorthItEvenIfItsLootIsPoor) {
@@ -209,8 +221,9 @@ TEST_F(ThiefTest, ARevokedGrantIsPoorLoot) {
     drain(victim);
     return false;
   };
-  EXPECT_EQ(robber.rob(victim, mine, too_fast), 0U);
+  EXPECT_EQ(rob(too_fast), 0U);
   EXPECT_TRUE(granted);
+  EXPECT_EQ(ended, rob_outcome::in_vain);
   push(victim, 2);
   EXPECT_EQ(rob_answered(), 0U);
 }
@@ -219,11 +232,53 @@ TEST_F(ThiefTest, LeavesOtherThievesAloneUntilTheyAreBroken) {
   push(victim, 8);
   ASSERT_TRUE(victim.ask(thief_id{2}));
   EXPECT_EQ(rob_answered(), 0U);
+  EXPECT_EQ(ended, rob_outcome::occupied);
   clock.advance(habits.broken_after / 2);
   EXPECT_EQ(rob_answered(), 0U);
   EXPECT_EQ(victim.at_door().by(), thief_id{2});
   clock.advance(habits.broken_after);
   EXPECT_EQ(rob_answered(), 4U);
+}
+
+// A thief goes from victim to victim: what it knows of one must not make it forget another.
+TEST_F(ThiefTest, RemembersBrokenThievesAtSeveralVictims) {
+  for (deque* const each : {&victim, &other}) {
+    push(*each, 8);
+    ASSERT_TRUE(each->ask(thief_id{2}));
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(rob_answered(), 0U);
+    EXPECT_EQ(robber.rob(other, about_other, mine, answering(other)).outcome, rob_outcome::occupied);
+    clock.advance(habits.broken_after / 2);
+  }
+  clock.advance(habits.broken_after / 2);
+  EXPECT_EQ(rob_answered(), 4U);
+  EXPECT_EQ(robber.rob(other, about_other, mine, answering(other)).count, 4U);
+}
+
+TEST_F(ThiefTest, RemembersPoorLootOfSeveralVictims) {
+  get_poor_loot();
+  push(other, 4);
+  ASSERT_EQ(robber.rob(other, about_other, mine, answering(other)).count, 2U);
+  drain(mine);
+  for (deque* const each : {&victim, &other}) push(*each, 100);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(rob_answered(), 0U);
+    EXPECT_EQ(ended, rob_outcome::left_alone);
+    EXPECT_EQ(robber.rob(other, about_other, mine, answering(other)).outcome, rob_outcome::left_alone);
+  }
+}
+
+TEST_F(ThiefTest, AFirstLookMayFindAnyIndex) {
+  work_deque_options far;
+  far.first_index = 0x80000000U - 4;
+  deque distant(hooked_platform::barriers(), far);
+  victim_notes about_distant;
+  push(distant, 4);
+  ASSERT_EQ(robber.rob(distant, about_distant, mine, answering(distant)).count, 2U);
+  drain(mine);
+  ASSERT_EQ(distant.next_index_approx(), 0x80000000U);
+  EXPECT_EQ(robber.rob(distant, about_distant, mine, answering(distant)).outcome, rob_outcome::left_alone);
 }
 
 TEST_F(ThiefTest, AThiefThatMovesIsNotBroken) {
@@ -239,7 +294,7 @@ TEST_F(ThiefTest, AThiefThatMovesIsNotBroken) {
 TEST_F(ThiefTest, GivesWayWhenItIsPutAside) {
   push(victim, 8);
   const auto put_aside = [&] { return !victim.ask(thief_id{2}, victim.at_door()); };
-  EXPECT_EQ(robber.rob(victim, mine, put_aside), 0U);
+  EXPECT_EQ(rob(put_aside), 0U);
   EXPECT_EQ(victim.at_door().by(), thief_id{2});
 }
 

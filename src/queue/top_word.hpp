@@ -4,7 +4,7 @@
 //
 // A deque deals with one thief at a time. It asks for work, or it has a claim on the oldest few, by the owner's leave or
 // by its own; then it copies what it claimed and settles. Whoever the thief is in the way of replaces the word, and the
-// thief will notice: nobody but itself, and the owner in answer to it, writes a word with its name in it.
+// thief will notice: nobody but itself, and the owner in answer to it, writes a word that says it has claimed something.
 //
 //                end      by      count
 //     settled    head     0       0       nobody is there
@@ -18,7 +18,7 @@
 // not zero). Indices wrap: they are compared by their signed distance.
 //
 // Thread safety: as for any value.
-// Invariants:   TW1  the count is zero where the thief is
+// Invariants:   TW1  nobody has claimed: no count; a claim is of 1 to 65535
 //               TW2  a thief stands at most once at a deque, so a word that names it belongs to what it does now
 #pragma once
 
@@ -36,6 +36,12 @@ enum class thief_id : std::uint16_t {};
   return static_cast<std::int32_t>(to - from);
 }
 
+/// How far apart two of them are, whichever comes first.
+[[nodiscard]] constexpr std::uint32_t index_gap(std::uint32_t one, std::uint32_t other) noexcept {
+  return index_distance(one, other) < 0 ? one - other : other - one;
+}
+static_assert(index_gap(0, 0x80000000) == 0x80000000 && index_gap(0xffffffff, 2) == 3);
+
 class top_word {
  public:
   static constexpr std::uint32_t most_claimed = 0xffff;
@@ -49,8 +55,9 @@ class top_word {
   }
   [[nodiscard]] static constexpr top_word claimed(std::uint32_t head, std::uint32_t count,
                                                   thief_id by) noexcept {
-    WEFT_ASSERT(count > 0 && count <= most_claimed && by != thief_id{},
-                "TW1: a claim of nothing, or by nobody");
+    // Checked in every build: a count that does not fit would make items vanish.
+    WEFT_CHECK(count > 0 && count <= most_claimed && by != thief_id{},
+               "TW1: a claim of nothing, of too many, or by nobody");
     return top_word(asked(head + count, by).word_ | (std::uint64_t{count} << count_shift));
   }
 

@@ -12,7 +12,7 @@
 //
 // Either way the thief then holds a claim: it copies the words into its own deque and settles. Until it has settled,
 // the owner may revoke the claim by one compare-exchange when it needs what is claimed, and so may another thief who has
-// waited for too long: a thief that has lost its processor holds up nobody, and nothing is stuck with it.
+// waited for too long. So a thief that has lost its processor never holds up the owner, and other thieves not for long.
 //
 // One rule says what may leave together: a join alone, anything else up to the next join.
 //
@@ -76,7 +76,8 @@ class basic_work_deque {
         least_after_push_(options.least_after_push),
         barriers_(barriers),
         top_(top_word::settled(options.first_index).word()) {
-    WEFT_CHECK(std::has_single_bit(options.capacity), "the capacity of a deque is a power of two");
+    WEFT_CHECK(std::has_single_bit(options.capacity) && options.capacity <= most_capacity,
+               "the capacity of a deque is a power of two, up to 2^30");
     WEFT_CHECK(options.most > 0 && options.most <= top_word::most_claimed, "a claim has a 16-bit count");
   }
   basic_work_deque(const basic_work_deque&) = delete;
@@ -178,6 +179,7 @@ class basic_work_deque {
   ///
   /// Returns: false if a thief is in the way.
   [[nodiscard]] bool ask(thief_id who, top_word broken = {}) noexcept {
+    WEFT_CHECK(who != thief_id{}, "a thief has a name; zero is nobody's");
     std::uint64_t seen = top_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
     const top_word top = top_word::from_word(seen);
     if (!top.is_settled() && top != broken) return false;
@@ -206,9 +208,9 @@ class basic_work_deque {
     return take(claim, claim.count(), into);
   }
 
-  /// Takes up to `most` without asking: half of what there is, or the oldest if that is a join. Costs a heavy barrier,
-  /// unless it looks as if there were nothing to take, or another thief is in the way. A thief that has asked may
-  /// lose patience and call this; it has left when this returns.
+  /// Takes up to `most` without asking (and no more than the options say): half of what there is, or the oldest if that
+  /// is a join. Costs a heavy barrier, unless it looks as if there were nothing to take, or another thief is in the way.
+  /// A thief that has asked may lose patience and call this; it has left when this returns.
   ///
   /// Returns: how many came.
   std::uint32_t steal(thief_id who, basic_work_deque& into, std::uint32_t most) noexcept {
@@ -230,9 +232,10 @@ class basic_work_deque {
     if (top.is_claimed() || (top.is_asked() && top.by() != who)) return std::nullopt;
     const std::uint32_t head = top.head();
     const std::int32_t there = index_distance(head, bottom_.load(std::memory_order_relaxed));
-    if (there <= 0) return std::nullopt;
+    if (there <= 0 || most == 0) return std::nullopt;
     const std::uint32_t half = (static_cast<std::uint32_t>(there) + 1) / 2;
-    const top_word wanted = top_word::claimed(head, seems_join(head) ? 1 : std::min(most, half), who);
+    const std::uint32_t count = seems_join(head) ? 1 : std::min({most, most_, half});
+    const top_word wanted = top_word::claimed(head, count, who);
     // relaxed: the heavy barrier that follows makes the owner see it. The thief's half of [WD-race]
     const bool ours = top_.compare_exchange_strong(seen, wanted.word(), std::memory_order_relaxed,
                                                    std::memory_order_relaxed);

@@ -4,76 +4,20 @@
 // by calling the halves of a steal one by one; real concurrency is work_deque_model.cpp's and tests/stress's.
 #include "queue/work_deque.hpp"
 
-#include "sys/platform_interposed.hpp"
+#include "support/work_deque_fixture.hpp"
 
-#include <array>
 #include <gtest/gtest.h>
 #include <vector>
 
 namespace weft::impl {
 namespace {
 
-constexpr thief_id alice{1};
-constexpr thief_id bob{2};
+using testing::alice;
+using testing::bob;
+using testing::join;
+using testing::task;
 
-/// Words to push. What they point to is never looked at.
-runnable task(std::size_t i) {
-  static std::array<std::uint64_t, 4096> anything;
-  return {runnable::kind::task, &anything.at(i)};
-}
-runnable join(std::size_t i) { return {runnable::kind::join, task(i).address()}; }
-
-template <class Deque>
-class BasicWorkDequeTest : public ::testing::Test {
- protected:
-  static work_deque_options small() { return {.capacity = 4, .most = 8, .least_after_push = 3}; }
-
-  void push_tasks(std::size_t from, std::size_t until) {
-    for (std::size_t i = from; i < until; ++i) ASSERT_TRUE(victim.push(task(i)));
-  }
-  std::vector<runnable> drain(Deque& from) {
-    std::vector<runnable> all;
-    while (const runnable r = from.pop()) all.push_back(r);
-    return all;
-  }
-  static std::vector<runnable> tasks(std::vector<std::size_t> numbers) {
-    std::vector<runnable> all;
-    for (const std::size_t i : numbers) all.push_back(task(i));
-    return all;
-  }
-  /// What a granted thief holds now.
-  top_word granted(thief_id who) {
-    const top_word word = victim.at_door();
-    EXPECT_TRUE(word.is_claimed());
-    EXPECT_EQ(word.by(), who);
-    return word;
-  }
-
-  Deque victim{default_platform::barriers(), small()};
-  Deque loot{default_platform::barriers(), small()};
-  Deque other_loot{default_platform::barriers(), small()};
-};
-
-class WorkDequeTest : public BasicWorkDequeTest<work_deque> {};
-
-TEST(TopWord, KeepsItsPartsApart) {
-  const top_word settled = top_word::settled(7);
-  EXPECT_TRUE(settled.is_settled() && !settled.is_asked() && !settled.is_claimed());
-  EXPECT_EQ(settled.head(), 7U);
-  const top_word asked = top_word::asked(0xffffffff, thief_id{0xffff});
-  EXPECT_TRUE(!asked.is_settled() && asked.is_asked() && !asked.is_claimed());
-  EXPECT_EQ(asked.head(), 0xffffffffU);
-  EXPECT_EQ(asked.end(), 0xffffffffU);
-  EXPECT_EQ(asked.by(), thief_id{0xffff});
-  const top_word claimed = top_word::claimed(0xffffffff, 0xffff, thief_id{1});
-  EXPECT_TRUE(!claimed.is_settled() && !claimed.is_asked() && claimed.is_claimed());
-  EXPECT_EQ(claimed.head(), 0xffffffffU);
-  EXPECT_EQ(claimed.end(), 0xfffeU);
-  EXPECT_EQ(claimed.count(), 0xffffU);
-  EXPECT_EQ(claimed.by(), thief_id{1});
-}
-
-// The owner alone.
+class WorkDequeTest : public testing::BasicWorkDequeTest<work_deque> {};
 
 TEST_F(WorkDequeTest, StartsEmpty) {
   EXPECT_FALSE(victim.pop());
@@ -443,80 +387,26 @@ TEST_F(WorkDequeTest, AThiefThatHasMovedOnIsNotPutAside) {
   EXPECT_EQ(victim.take(granted(alice), loot), 2U);
 }
 
-// On a platform that counts, and where memory runs out.
-
-class InterposedWorkDequeTest : public BasicWorkDequeTest<basic_work_deque<interposed_platform>> {
- protected:
-  void SetUp() override { doors.reset(); }
-  void TearDown() override { doors.reset(); }
-};
-
-TEST_F(InterposedWorkDequeTest, OnlyATheftWithoutTheOwnerCostsAHeavyBarrier) {
-  EXPECT_EQ(victim.steal(alice, loot), 0U);
-  push_tasks(0, 8);
-  ASSERT_TRUE(victim.ask(alice));
-  EXPECT_EQ(victim.steal(bob, other_loot), 0U);
-  victim.answer_between();
-  EXPECT_EQ(victim.take(granted(alice), loot), 4U);
-  EXPECT_EQ(victim.pop(), task(7));
-  EXPECT_EQ(doors.calls(door::heavy_barrier), 0U);
-  EXPECT_EQ(victim.steal(alice, loot), 2U);
-  EXPECT_EQ(doors.calls(door::heavy_barrier), 1U);
-}
-
-TEST_F(InterposedWorkDequeTest, TheOwnerPaysForNoReadModifyWrite) {
-  push_tasks(0, 2);
-  doors.reset();
-  push_tasks(2, 3);
-  EXPECT_EQ(doors.calls(door::atomic_operation), 3U) << "load bottom, store slot, store bottom";
-  doors.reset();
-  EXPECT_FALSE(victim.asked());
-  EXPECT_EQ(doors.calls(door::atomic_operation), 1U) << "load top";
-  doors.reset();
-  EXPECT_EQ(victim.pop(), task(2));
-  EXPECT_EQ(doors.calls(door::atomic_operation), 4U) << "load bottom, store bottom, load top, load slot";
-  doors.reset();
-  EXPECT_TRUE(victim.pop_if(task(1)));
-  EXPECT_EQ(doors.calls(door::atomic_operation), 4U) << "load bottom, load slot, store bottom, load top";
-  doors.reset();
-  EXPECT_EQ(victim.pop(), task(0)) << "the last";
-  EXPECT_EQ(doors.calls(door::atomic_operation), 4U) << "as any other";
-}
-
-TEST_F(InterposedWorkDequeTest, ReusesSlotsInsteadOfGrowing) {
-  push_tasks(0, 4);
-  const std::uint64_t rings = doors.calls(door::allocate);
-  for (std::size_t i = 4; i < 100; ++i) {
-    EXPECT_TRUE(victim.pop_oldest());
-    push_tasks(i, i + 1);
-  }
-  EXPECT_EQ(doors.calls(door::allocate), rings);
-}
-
-TEST_F(InterposedWorkDequeTest, SaysWhenThereIsNoMemory) {
-  doors.fail_from(door::allocate, 1);
-  EXPECT_FALSE(victim.push(task(0)));
-  EXPECT_FALSE(victim.pop());
-  doors.reset();
-  push_tasks(0, 4);
-  doors.fail_from(door::allocate, 1);
-  EXPECT_FALSE(victim.push(task(4)));
-  EXPECT_EQ(victim.size(), 4U);
-  EXPECT_EQ(victim.pop_oldest(), task(0));
-  push_tasks(4, 5);  // where the oldest was
-  EXPECT_EQ(drain(victim), tasks({4, 3, 2, 1}));
-}
-
-TEST_F(InterposedWorkDequeTest, AThiefWithoutMemoryLeavesEverythingWhereItIs) {
-  push_tasks(0, 4);
-  doors.fail_from(door::allocate, 1);
-  EXPECT_EQ(victim.steal(alice, loot), 0U);
+TEST_F(WorkDequeTest, NoMoreLeaveThanTheOptionsSayWhateverAThiefWants) {
+  push_tasks(0, 40);
+  EXPECT_EQ(victim.steal(alice, loot, 1000), small().most);
+  EXPECT_EQ(victim.steal(alice, loot, 0xffffffff), small().most);
+  EXPECT_EQ(victim.steal(alice, loot, 0), 0U);
   EXPECT_TRUE(victim.at_door().is_settled());
-  ASSERT_TRUE(victim.ask(alice));
-  victim.answer_between();
-  EXPECT_EQ(victim.take(granted(alice), loot), 0U);
-  EXPECT_EQ(drain(victim), tasks({3, 2, 1, 0}));
+  EXPECT_EQ(victim.size() + loot.size(), 40U) << "nothing has vanished";
 }
+
+TEST(WorkDequeDeathTest, BadOptionsAreNamed) {
+  const auto made_with = [](work_deque_options options) {
+    const work_deque made(default_platform::barriers(), options);
+  };
+  EXPECT_DEATH(made_with({.capacity = 3}), "the capacity of a deque is a power of two");
+  EXPECT_DEATH(made_with({.capacity = 0x80000000}), "the capacity of a deque is a power of two, up to 2.30");
+  EXPECT_DEATH(made_with({.most = 0}), "a claim has a 16-bit count");
+  EXPECT_DEATH(made_with({.most = 0x10000}), "a claim has a 16-bit count");
+}
+
+TEST_F(WorkDequeTest, AThiefHasAName) { EXPECT_DEATH((void)victim.ask(thief_id{}), "a thief has a name"); }
 
 }  // namespace
 }  // namespace weft::impl

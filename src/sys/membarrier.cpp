@@ -8,6 +8,7 @@
 #include <weft/detail/assert.hpp>
 #include <weft/detail/atomics.hpp>
 
+#include <cerrno>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +39,10 @@ barrier_kind available_barriers() noexcept {
 
 void fence_all_threads() noexcept {
   issued.fetch_add(1, std::memory_order_relaxed);
-  WEFT_CHECK(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0,
+  // Kernels for very many processors allocate for each call. A barrier cannot be left out, so it is tried again.
+  long refused = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  while (refused != 0 && errno == ENOMEM) refused = membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  WEFT_CHECK(refused == 0,
              "the kernel allowed membarrier(2) when weft started and refuses it now: "
              "install the seccomp filter before the first weft object is made");
 }

@@ -68,19 +68,23 @@ void require_that_a_deque_works() {
   constexpr int items = testing::scaled(200'000, 20'000);
   deque<int> d(2);
   std::vector<std::atomic<int>> taken(items);
-  std::atomic<bool> started{false};
+  std::atomic<int> stolen_items{0};
   std::atomic<bool> done{false};
   const auto take = [&](int item) {
     taken[static_cast<std::size_t>(item)].fetch_add(1, std::memory_order_relaxed);
   };
   std::thread thief([&, end = d.thief_end()] {
-    started = true;
     while (!done.load(std::memory_order_acquire)) {
-      if (const auto stolen = end.steal()) take(*stolen);
+      const auto stolen = end.steal();
+      if (!stolen) continue;
+      take(*stolen);
+      stolen_items.fetch_add(1, std::memory_order_relaxed);
     }
   });
-  while (!started) std::this_thread::yield();
-  for (int i = 0; i < items; ++i) {
+  d.push(0);
+  while (stolen_items.load(std::memory_order_relaxed) == 0)
+    std::this_thread::yield();  // now there is a thief
+  for (int i = 1; i < items; ++i) {
     d.push(i);
     if (i % 3 != 0) continue;
     while (const std::optional<int> popped = d.pop()) take(*popped);

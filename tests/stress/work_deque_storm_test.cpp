@@ -11,6 +11,7 @@
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -37,6 +38,8 @@ class ledger : public testing::deliveries {
 constexpr std::size_t item_count = testing::scaled<std::size_t>(600'000, 150'000);
 int storm_count() { return testing::scaled(6, 3) * testing::repetitions(7); }
 
+constexpr std::size_t most_workers = 4;
+
 struct tally {
   std::uint64_t popped = 0;
   std::uint64_t granted = 0;
@@ -54,7 +57,10 @@ struct tally {
   }
 };
 
+template <class Rules>
 class worker {
+  using work_deque = basic_work_deque<default_platform, Rules>;
+
  public:
   worker(std::uint16_t number, barrier_kind barriers, const work_deque_options& options, std::uint64_t seed)
       : deque(barriers, options), id_{number}, barriers_(barriers), thief_(id_, clock_), random_(seed) {}
@@ -134,7 +140,10 @@ class worker {
       case 2: return count_claim(from.steal(id_, deque, 1 + random_.below(8)));
       case 3: return claim_slowly(from);
       case 4: return put_aside(from);
-      default: return thief_.rob(from, deque, [&done] { return done.load(std::memory_order_relaxed); });
+      default: {
+        const auto stop = [&done] { return done.load(std::memory_order_relaxed); };
+        return thief_.rob(from, notes_[victim.index()], deque, stop).count;
+      }
     }
   }
 
@@ -158,7 +167,7 @@ class worker {
   std::uint32_t claim_slowly(work_deque& from) {
     const auto claim = from.begin_claim(id_, 1 + random_.below(64));
     if (!claim) return 0;
-    default_platform::heavy_barrier(barriers_);
+    if constexpr (Rules::thief_has_barrier) default_platform::heavy_barrier(barriers_);
     linger(100);
     return count_claim(from.finish_claim(*claim, deque));
   }
@@ -185,43 +194,58 @@ class worker {
     if (random_.below(256) == 0) std::this_thread::yield();
   }
 
+  [[nodiscard]] std::size_t index() const { return static_cast<std::size_t>(id_) - 1; }
+
   thief_id id_;
   barrier_kind barriers_;
   system_clock clock_;
   basic_thief<default_platform, work_deque, system_clock> thief_;
+  std::array<victim_notes, most_workers> notes_;
   xoshiro256ss random_;
   tally seen_;
 };
 
+struct storm_result {
+  ledger::verdict verdict;
+  tally total;
+  std::uint64_t by_owner = 0;
+};
+
+template <class Rules>
+storm_result one_storm(std::size_t thieves, barrier_kind barriers, xoshiro256ss& random) {
+  ledger book(item_count);
+  work_deque_options options;
+  options.capacity = 1U << random.below(6);
+  options.most = 1 + random.below(40);
+  options.least_after_push = 1 + random.below(4);
+  options.first_index = 0U - random.below(1000);  // wraps soon
+  std::vector<std::unique_ptr<worker<Rules>>> all;
+  for (std::size_t i = 0; i <= thieves; ++i)
+    all.push_back(
+        std::make_unique<worker<Rules>>(static_cast<std::uint16_t>(i + 1), barriers, options, random()));
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i <= thieves; ++i)
+    threads.emplace_back([&, i] { all[i]->live_by_theft(book, all, done); });
+  all[0]->issue_all(book);
+  done.store(true, std::memory_order_release);
+  for (std::thread& t : threads) t.join();
+  storm_result result{book.judge(), {}, all[0]->seen().popped};
+  for (const auto& each : all) result.total += each->seen();
+  return result;
+}
+
 void storm(std::size_t thieves, barrier_kind barriers) {
   xoshiro256ss random(testing::test_seed());
   for (int run = 0; run < storm_count(); ++run) {
-    ledger book(item_count);
-    work_deque_options options;
-    options.capacity = 1U << random.below(6);
-    options.most = 1 + random.below(40);
-    options.least_after_push = 1 + random.below(4);
-    options.first_index = 0U - random.below(1000);  // wraps soon
-    std::vector<std::unique_ptr<worker>> all;
-    for (std::size_t i = 0; i <= thieves; ++i)
-      all.push_back(std::make_unique<worker>(static_cast<std::uint16_t>(i + 1), barriers, options, random()));
-    std::atomic<bool> done{false};
-    std::vector<std::thread> threads;
-    for (std::size_t i = 1; i <= thieves; ++i)
-      threads.emplace_back([&, i] { all[i]->live_by_theft(book, all, done); });
-    all[0]->issue_all(book);
-    done.store(true, std::memory_order_release);
-    for (std::thread& t : threads) t.join();
-    tally total;
-    for (const auto& each : all) total += each->seen();
+    const auto [verdict, total, by_owner] = one_storm<work_deque_rules>(thieves, barriers, random);
     std::printf("%zu thieves: %llu by the owner, %llu grants, %llu claims, %llu disappointments\n", thieves,
-                static_cast<unsigned long long>(all[0]->seen().popped),
-                static_cast<unsigned long long>(total.granted),
+                static_cast<unsigned long long>(by_owner), static_cast<unsigned long long>(total.granted),
                 static_cast<unsigned long long>(total.claimed),
                 static_cast<unsigned long long>(total.disappointed));
-    EXPECT_EQ(book.judge(), ledger::verdict{});
+    EXPECT_EQ(verdict, ledger::verdict{});
     EXPECT_EQ(total.joins_in_company, 0U);
-    EXPECT_EQ(total.popped, book.size());
+    EXPECT_EQ(total.popped, item_count);
     EXPECT_GT(total.granted + total.claimed, 0U) << "nobody has stolen anything: this has tested nothing";
   }
 }
@@ -231,6 +255,93 @@ TEST(WorkDequeStorm, TwoThieves) { storm(2, default_platform::barriers()); }
 TEST(WorkDequeStorm, ThreeThieves) { storm(3, default_platform::barriers()); }
 TEST(WorkDequeStorm, OneThiefWithFences) { storm(1, barrier_kind::symmetric); }
 TEST(WorkDequeStorm, ThreeThievesWithFences) { storm(3, barrier_kind::symmetric); }
+
+/// Owner and thief go for the same single item, again and again: nothing else meets so often.
+struct duel_result {
+  ledger::verdict verdict;
+  std::uint64_t stolen = 0;
+};
+
+template <class Rules>
+duel_result duel(barrier_kind barriers, std::size_t items) {
+  using work_deque = basic_work_deque<default_platform, Rules>;
+  ledger book(items);
+  work_deque victim(barriers);
+  work_deque loot(barriers);
+  duel_result result;
+  std::atomic<bool> ready{false};
+  std::atomic<bool> done{false};
+  std::thread thief([&] {
+    while (!done.load(std::memory_order_acquire)) {
+      if (victim.steal(thief_id{1}, loot, 1) == 0) continue;
+      book.take(loot.pop());
+      ++result.stolen;
+      ready.store(true, std::memory_order_relaxed);
+    }
+  });
+  std::uint64_t next = 0;
+  EXPECT_TRUE(victim.push(book.issue(next++, runnable::kind::task)));
+  while (!ready.load(std::memory_order_relaxed)) std::this_thread::yield();
+  while (next < items) {
+    EXPECT_TRUE(victim.push(book.issue(next++, runnable::kind::task)));
+    for (std::uint64_t i = next % 8; i > 0; --i)
+      default_platform::pause();  // so that the thief wins now and then
+    if (const runnable r = victim.pop()) book.take(r);
+  }
+  while (const runnable r = victim.pop()) book.take(r);
+  done.store(true, std::memory_order_release);
+  thief.join();
+  result.verdict = book.judge();
+  return result;
+}
+
+void duels(barrier_kind barriers) {
+  for (int run = 0; run < storm_count(); ++run) {
+    const duel_result result = duel<work_deque_rules>(barriers, item_count);
+    std::printf("%llu of %zu stolen\n", static_cast<unsigned long long>(result.stolen), item_count);
+    EXPECT_EQ(result.verdict, ledger::verdict{});
+    EXPECT_GT(result.stolen, 0U);
+  }
+}
+TEST(WorkDequeStorm, Duel) { duels(default_platform::barriers()); }
+TEST(WorkDequeStorm, DuelWithFences) { duels(barrier_kind::symmetric); }
+
+// That the storms can fail. Where all threads share one processor the barriers do not matter; assertions and sanitizers
+// would stop the program before the ledger sees it.
+#if defined(NDEBUG) && defined(WEFT_TEST_SCALE_full)
+struct thief_without_barrier : work_deque_rules {
+  static constexpr bool thief_has_barrier = false;
+};
+struct owner_without_barrier : work_deque_rules {
+  static constexpr bool owner_has_barrier = false;
+};
+struct reuses_claimed_slots : work_deque_rules {
+  static constexpr std::uint32_t reusable_before(top_word top) noexcept { return top.end(); }
+};
+
+template <class Faulty>
+void expect_a_duel_to_notice(barrier_kind barriers) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two processors";
+  for (int i = 0; i < 1000; ++i) {  // a few are enough, unless the machine is very busy
+    if (duel<Faulty>(barriers, item_count).verdict.doubled != 0) return;
+  }
+  FAIL() << "1,000 duels over a broken deque, and none noticed";
+}
+TEST(WorkDequeStormFault, AThiefWithoutItsBarrierIsNoticed) {
+  expect_a_duel_to_notice<thief_without_barrier>(barrier_kind::asymmetric);
+}
+TEST(WorkDequeStormFault, AnOwnerWithoutItsBarrierIsNoticed) {
+  expect_a_duel_to_notice<owner_without_barrier>(barrier_kind::symmetric);
+}
+TEST(WorkDequeStormFault, SlotsThatAreReusedTooEarlyAreNoticed) {
+  xoshiro256ss random(testing::test_seed());
+  for (int i = 0; i < 1000; ++i) {
+    const storm_result result = one_storm<reuses_claimed_slots>(2, default_platform::barriers(), random);
+    if (result.verdict != ledger::verdict{}) return;
+  }
+  FAIL() << "1,000 storms over a broken deque, and none noticed";
+}
+#endif
 
 }  // namespace
 }  // namespace weft::impl

@@ -52,13 +52,14 @@ struct ask_then_claim {
 
   template <class Stop>
   std::uint32_t rob(deque& victim, deque& into, Stop&& stop) {
-    const std::uint32_t count = thief.rob(victim.deque, into.deque, stop);
+    const std::uint32_t count = thief.rob(victim.deque, about_victim, into.deque, stop).count;
     if (count == 0) impl::default_platform::pause();
     return count;
   }
 
   impl::system_clock clock;
   impl::basic_thief<impl::default_platform, impl::work_deque, impl::system_clock> thief;
+  impl::victim_notes about_victim;
 };
 
 /// Asks until it is answered.

@@ -81,10 +81,11 @@ struct asymmetric_orders {
 /// The same with the orders of Lê, Pop, Cohen and Zappa Nardelli (PPoPP 2013): an owner that pays one expensive store
 /// a pop, thieves that pay one fence a steal.
 struct symmetric_orders : asymmetric_orders {
-  // seq_cst: with the thief's full fence these settle who sees whom. Either take() sees the claim that made its item
-  // the last, or the thief sees that bottom went down. [DQ-last]
+  // seq_cst: with the thief's full fence these two settle who sees whom. Either take() sees the claim that made its
+  // item the last, or the thief sees that bottom went down. [DQ-last]
   static constexpr std::memory_order reserve = std::memory_order_seq_cst;
   static constexpr std::memory_order check = std::memory_order_seq_cst;
+  // seq_cst: as the paper has it. release would do, as it does in the asymmetric deque (src/queue/survivors.txt).
   static constexpr std::memory_order claim = std::memory_order_seq_cst;
 
   template <class Platform>
@@ -149,17 +150,17 @@ class chase_lev {
 
   /// Anyone: takes the oldest item.
   [[nodiscard]] steal_result<T> steal() noexcept {
-    // acquire: bottom below is then not older than what the last one to claim an item saw, so a deque that was never
-    // empty since is not taken for empty. [DQ-claim]
+    // acquire: bottom below is then not older than what the last one to claim an item saw. [DQ-claim]
     const std::int64_t t = thief_.top.load(std::memory_order_acquire);
     // relaxed: a first look, because the barrier is expensive; nothing is read on the strength of it.
-    if (t >= owner_.bottom.load(std::memory_order_relaxed)) return steal_result<T>(steal_outcome::empty);
+    if (t >= owner_.bottom.load(std::memory_order_relaxed))
+      return steal_result<T>::none(steal_outcome::empty);
     Orders::template thief_barrier<Platform>(thief_.kind);  // [DQ-last] pairs with owner_barrier in take()
     const thief_view<buffer*> seen = Orders::look(owner_.bottom, thief_.newest);
-    if (t >= seen.bottom) return steal_result<T>(steal_outcome::empty);
+    if (t >= seen.bottom) return steal_result<T>::none(steal_outcome::empty);
     const words_of<T> words = seen.newest->read(t);
-    if (!claim(t)) return steal_result<T>(steal_outcome::lost_race);
-    return steal_result<T>(from_words<T>(words));  // DQ4: not before
+    if (!claim(t)) return steal_result<T>::none(steal_outcome::lost_race);
+    return steal_result<T>::of(from_words<T>(words));  // DQ4: not before
   }
 
   /// Anyone: how many items there are, or were a moment ago.

@@ -6,8 +6,8 @@
 // its turn is p, and emptied when it is p+1; emptying makes it p+n, the turn of the next round. Whoever moves the tail
 // (or the head) by compare-and-exchange has the cell to itself until it passes the turn on.
 //
-// Nothing waits: a sender or receiver that is stopped between the two steps makes the ring look full or empty to
-// others once they come to its cell, and holds up nothing else.
+// Nothing waits, but it is not lock-free: a sender that is stopped between the two steps hides all that is sent after it,
+// and a receiver that is makes the ring look full once senders come round to its cell.
 //
 // Thread safety: any thread. Nobody may use a ring that is destroyed.
 // Invariants:   MR1  a cell's turn is p, p+1 or p+n for the position p of the current round, and never decreases

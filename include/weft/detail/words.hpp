@@ -20,8 +20,9 @@ inline constexpr std::size_t queued_bytes_max = 64;
 
 /// What lock-free queues can hold.
 template <class T>
-concept queueable = std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> &&
-                    sizeof(T) <= queued_bytes_max;
+concept queueable =
+    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && !std::is_const_v<T> &&
+    !std::is_volatile_v<T> && sizeof(T) <= queued_bytes_max;  // arrays cannot be copied, so none of them
 
 /// Enough words for a T.
 template <queueable T>
