@@ -68,10 +68,13 @@ function(weft_add_unit_tests name)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}")
 endfunction()
 
-# weft_add_models(name [SURVIVORS file MUTATES folder...] sources...): one program of models, each a test; and, where there
+# weft_add_models(name [SURVIVORS file MUTATES folder...] SOURCES source...): one program of models, each a test; and, where there
 # is time for it, tests that weaken every memory order in these folders and find each mutant dead or listed in the file.
 function(weft_add_models name)
   cmake_parse_arguments(arg "" "SURVIVORS" "MUTATES;SOURCES" ${ARGN})
+  if(arg_SURVIVORS AND NOT arg_MUTATES)
+    message(FATAL_ERROR "weft_add_models(${name}): SURVIVORS needs MUTATES, the folders whose orders are weakened")
+  endif()
   if(NOT TARGET weft_model_main)
     add_library(
       weft_model_main STATIC "${PROJECT_SOURCE_DIR}/tools/model/main.cpp" "${PROJECT_SOURCE_DIR}/tools/model/model.cpp"

@@ -57,13 +57,13 @@ class basic_parker {
   ///
   /// Ordering:  what was done before is visible to the thread once its park has taken the token.
   void unpark() noexcept {
-    switch (word_.notify()) {
+    seat* const shared = seat_;
+    switch (word_.notify()) {  // after that the parker may be gone
       case notify_duty::nothing: return;
-      case notify_duty::wake_word:
-        return word_.wake();  // a parker without a seat may be gone by now: its address does
+      case notify_duty::wake_word: return word_.wake();  // by its address alone
       case notify_duty::interrupt_loop:
-        WEFT_ASSERT(seat_ != nullptr, "PK2: asleep in a loop without a seat");
-        return seat_->loop().interrupt();
+        WEFT_ASSERT(shared != nullptr, "PK2: asleep in a loop without a seat");
+        return shared->loop().interrupt();
     }
   }
 

@@ -146,7 +146,7 @@ MODEL(GlobalQueueModel, ALookAfterTheBarrierMissesNothing) {
 struct relaxed_publish : global_queue_orders {
   static constexpr std::memory_order publish = std::memory_order_relaxed;
 };
-MODEL_FINDS(PlantedGlobalQueueModel, RelaxedPublish, "") {
+MODEL_FINDS(PlantedGlobalQueueModel, RelaxedPublish, "data race") {
   auto& s = world.make<queue_state<basic_global_queue<platform, relaxed_publish>>>();
   world.thread("pushes", [&s] { s.push(0); });
   world.thread("taker", [&s] { s.take_some(1); });
@@ -155,7 +155,7 @@ MODEL_FINDS(PlantedGlobalQueueModel, RelaxedPublish, "") {
 struct relaxed_finish : global_queue_orders {
   static constexpr std::memory_order finish = std::memory_order_relaxed;
 };
-MODEL_FINDS(PlantedGlobalQueueModel, TakerThatLeavesWithoutAWord, "") {
+MODEL_FINDS(PlantedGlobalQueueModel, TakerThatLeavesWithoutAWord, "busy, though nobody is there") {
   empty_and_fill_again<queue_state<basic_global_queue<platform, relaxed_finish>>>(world);
 }
 

@@ -133,7 +133,7 @@ MODEL(InboxModel, ALookAfterTheBarrierMissesNothing) {
 struct relaxed_publish : run_stack_orders {
   static constexpr std::memory_order publish = std::memory_order_relaxed;
 };
-MODEL_FINDS(PlantedInboxModel, RelaxedPublish, "") {
+MODEL_FINDS(PlantedInboxModel, RelaxedPublish, "data race") {
   using faulty = basic_inbox<platform, basic_run_stack<platform, relaxed_publish>>;
   auto& s = world.make<inbox_state<faulty>>();
   world.thread("pushes", [&s] { s.push(0); });

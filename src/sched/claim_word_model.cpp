@@ -73,6 +73,25 @@ void waker_and_timer(world& in) {
 
 MODEL(ClaimModel, OneOfWakerAndTimerWins) { waker_and_timer<claim_rules>(world); }
 
+/// The fiber has left its stack long ago; both come for it.
+template <class Rules>
+void two_come_for_a_parked_fiber(world& in) {
+  struct parked {
+    basic_wait_claim<platform, Rules> claim;
+    wait_ticket ticket = claim.arm();
+    park_outcome left = claim.complete_park();
+    int won = 0;
+  };
+  auto& f = in.make<parked>();
+  for (const wake_cause cause : {wake_cause::ready, wake_cause::timed_out}) {
+    in.thread(cause == wake_cause::ready ? "waker" : "timer", [&f, cause] {
+      if (f.claim.try_claim(f.ticket, cause) == claim_outcome::won) ++f.won;
+    });
+  }
+  in.finally([&f] { require(f.won == 1, "a claim was won twice, or by nobody"); });
+}
+MODEL(ClaimModel, AParkedFiberIsWonOnce) { two_come_for_a_parked_fiber<claim_rules>(world); }
+
 MODEL(ClaimModel, WhatTheWakerWroteIsThere) {
   struct given : waiting_fiber<> {
     platform::plain<int> item{0};
@@ -186,10 +205,10 @@ MODEL(ClaimModel, WakerAndCancellerAndTimer) {
 
 // The faults.
 
-MODEL_FINDS(PlantedClaimModel, ClaimWonTwice, "") {
-  waker_and_timer<testing::claims_by_load_and_store>(world);
+MODEL_FINDS(PlantedClaimModel, ClaimWonTwice, "won twice") {
+  two_come_for_a_parked_fiber<testing::claims_without_comparing>(world);
 }
-MODEL_FINDS(PlantedClaimModel, EarlyClaimOverlooked, "") {
+MODEL_FINDS(PlantedClaimModel, EarlyClaimOverlooked, "ended twice, or not at all") {
   waker_and_timer<testing::parks_without_a_look>(world);
 }
 MODEL_FINDS(PlantedClaimModel, TicketsWithoutEpoch, "the timer of another") {

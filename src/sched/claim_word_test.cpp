@@ -12,7 +12,7 @@
 namespace weft::impl {
 namespace {
 
-using testing::claims_by_load_and_store;
+using testing::claims_without_comparing;
 using testing::for_each_step;
 using testing::parks_without_a_look;
 using testing::stepped_platform;
@@ -103,7 +103,7 @@ int most_winners() {
 
 TEST(WaitClaimSteps, ExactlyOneClaimWins) {
   EXPECT_EQ(most_winners<claim_rules>(), 1);
-  EXPECT_EQ(most_winners<claims_by_load_and_store>(), 2)
+  EXPECT_EQ(most_winners<claims_without_comparing>(), 2)
       << "a claim by load and store is won twice, and this test sees it";
 }
 

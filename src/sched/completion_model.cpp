@@ -76,7 +76,7 @@ MODEL(CompletionModel, TheFinisherSeesTheWaiterAsItIs) {
 
 // The faults.
 
-MODEL_FINDS(PlantedCompletionModel, SignallerTouchesAFreedLatch, "destroyed") {
+MODEL_FINDS(PlantedCompletionModel, SignallerTouchesAFreedLatch, "destroy") {
   wait_and_free<testing::looks_back>(world);
 }
 

@@ -42,7 +42,8 @@ enum class idle_end : std::uint8_t {
 /// What a worker that sleeps does in between.
 template <class H>
 concept idle_host = requires(H host, ready_batch& ready) {
-  // Whether there is anything in a queue that this worker takes from, its own included. Plain loads are enough.
+  // Whether there is anything in a queue that any of the workers may take from: if it is for this one alone, nobody may
+  // ever come for it. Plain loads are enough.
   { host.has_work() } noexcept -> std::same_as<bool>;
   // Puts what the event loop handed out into a queue that other workers take from too; without after_push().
   { host.deliver(ready) } noexcept;
@@ -121,7 +122,7 @@ class basic_idle {
   /// A worker that has run out of work begins to search, unless enough do: then it goes to sleep at once.
   [[nodiscard]] bool try_search(std::size_t worker) noexcept {
     slot& mine = slots_[worker];
-    WEFT_ASSERT(!mine.searching.read(), "ID3: a worker that searches begins to search");
+    WEFT_ASSERT(mine.searching.read() == search::none, "ID3: a worker that searches begins to search");
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       idle_counts next = idle_word(seen).counts();
@@ -132,7 +133,7 @@ class basic_idle {
                                                        std::memory_order_relaxed, std::memory_order_relaxed);
       if (changed) break;
     }
-    mine.searching.write(true);
+    mine.searching.write(search::freely);
     return true;
   }
 
@@ -141,9 +142,12 @@ class basic_idle {
     stop_searching(worker, [](idle_counts& counts) { return counts.template find<Rules>(); });
   }
 
-  /// A searcher leaves for good, as one that retires: if another sleeps, it is woken to take its place.
+  /// A searcher leaves for good, as one that retires. If it was woken for something, another sleeper is woken instead.
   void leave(std::size_t worker) noexcept {
-    stop_searching(worker, [](idle_counts& counts) { return counts.template leave<Rules>(); });
+    const bool owes = slots_[worker].searching.read() == search::woken;
+    stop_searching(worker, [owes](idle_counts& counts) {
+      return owes ? counts.template leave<Rules>() : counts.template find<Rules>();
+    });
   }
 
   /// A searcher says that it would rather be given work, or that it no longer would.
@@ -188,13 +192,15 @@ class basic_idle {
 
  private:
   enum class announced : std::uint8_t { sleep, last_look, closed };
+  /// Whether a worker searches: of its own accord, so that whoever relies on it has left a debt; or because it was woken.
+  enum class search : std::uint8_t { none, freely, woken };
 
   /// What belongs to one worker.
   struct alignas(contended_bytes) slot {
     explicit slot(seat& shared) noexcept : bed(shared) {}
 
-    basic_parker<Platform> bed;                                // anyone may unpark
-    typename Platform::template plain<bool> searching{false};  // owner only
+    basic_parker<Platform> bed;                                         // anyone may unpark
+    typename Platform::template plain<search> searching{search::none};  // owner only
   };
 
   template <std::size_t... I>
@@ -223,8 +229,8 @@ class basic_idle {
   template <class Step>
   void stop_searching(std::size_t worker, Step&& step) noexcept {
     slot& mine = slots_[worker];
-    WEFT_ASSERT(mine.searching.read(), "ID3: a worker stops searching that does not search");
-    mine.searching.write(false);
+    WEFT_ASSERT(mine.searching.read() != search::none, "ID3: a worker stops searching that does not search");
+    mine.searching.write(search::none);
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       idle_counts next = idle_word(seen).counts();
@@ -251,16 +257,16 @@ class basic_idle {
     for (;;) {
       idle_counts next = idle_word(seen).counts();
       if (next.closed) break;
-      const announce_duty duty = next.template announce<Rules>(mine.searching.read());
+      const announce_duty duty = next.template announce<Rules>(mine.searching.read() != search::none);
       // release: whoever is promised this sleeper finds its bit. [ID-bed] pairs with the acquires of that tag
       const bool changed =
           word_.compare_exchange_weak(seen, idle_word(next).bits(), std::memory_order_release,
                                       std::memory_order_acquire);  // [ID-closed]
       if (!changed) continue;
-      mine.searching.write(duty == announce_duty::last_look);
+      mine.searching.write(duty == announce_duty::last_look ? search::freely : search::none);
       return duty == announce_duty::last_look ? announced::last_look : announced::sleep;
     }
-    mine.searching.write(false);
+    mine.searching.write(search::none);
     return announced::closed;
   }
 
@@ -275,16 +281,28 @@ class basic_idle {
                                                        std::memory_order_acquire, std::memory_order_relaxed);
       if (!changed) continue;
       if (duty == drowsy_duty::leave_bed) return try_leave_bed(worker);
-      slots_[worker].searching.write(false);
+      slots_[worker].searching.write(search::none);
       return false;
     }
   }
 
-  // A sleeper that the event loop or a deadline has woken counts itself out. Returns false if it cannot: its waking
-  // is promised already.
+  // A sleeper that has something from the event loop counts itself out. Returns false if it cannot, now.
   [[nodiscard]] bool try_rise(std::size_t worker) noexcept { return promise_one() && try_leave_bed(worker); }
 
-  // Counts one sleeper as awake: the promise to wake one, or to rise by itself. Returns false where all are promised.
+  // A sleeper whose deadline has passed counts itself out. Returns false if its token is on the way: somebody has won its
+  // bit, or has shut down.
+  [[nodiscard]] bool rise_unless_woken(std::size_t worker) noexcept {
+    while (!is_shut_down() && beds_.contains(worker)) {
+      if (promise_one()) return try_leave_bed(worker);
+      // As many are promised as sleep, but nobody has won our bit: not yet, or another's was won who is not counted yet,
+      // and who will be soon. Either is a few steps away, of a thread that may have lost its processor.
+      Platform::sleeper::yield();
+    }
+    return false;
+  }
+
+  // Counts one sleeper as awake: the promise to wake one, or to rise by itself. Returns false where all are promised, or
+  // nobody sleeps any more.
   [[nodiscard]] bool promise_one() noexcept {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
@@ -301,7 +319,7 @@ class basic_idle {
   // it another place among the searchers; then the promise goes to another sleeper, and this worker sleeps on.
   [[nodiscard]] bool try_leave_bed(std::size_t worker) noexcept {
     const bool ours = beds_.try_remove(worker);
-    slots_[worker].searching.write(ours);
+    slots_[worker].searching.write(ours ? search::freely : search::none);
     if (!ours) wake_one();
     return ours;
   }
@@ -314,20 +332,24 @@ class basic_idle {
       ready_batch ready(room);
       const park_end end = mine.bed.park_until(deadline, ready);
       const auto events = static_cast<std::uint32_t>(ready.size());
-      if (events > 0) host.deliver(ready);
+      if (events > 0) {
+        host.deliver(ready);
+        // [ID-push] also for the one that this worker gets up for: it may take another, and somebody's last look must
+        // then see this one.
+        if constexpr (Rules::barrier_after_delivery) Platform::light_barrier(barriers_);
+      }
       if (is_shut_down()) return idle_end::closed;
 
       const bool woken = end == park_end::notified;
-      if (woken) mine.searching.write(true);
-      const bool risen = !woken && try_rise(worker);
+      if (woken) mine.searching.write(search::woken);
+      const bool risen = !woken && (end == park_end::deadline ? rise_unless_woken(worker) : try_rise(worker));
       // Delivered behind our back as far as others are concerned: they must be told, but for one if we got up for it.
       if (const std::uint32_t untold = risen && events > 0 ? events - 1 : events; untold > 0)
         (void)after_push(untold);
       if (woken) return idle_end::woken;
       if (risen) return events > 0 ? idle_end::events : idle_end::deadline;
-      // Somebody has promised to wake this worker, and may have lost its processor before it does. To look at the clock
-      // again and again would not make it come sooner.
-      if (end == park_end::deadline) deadline = never;
+      if (end == park_end::deadline)
+        deadline = never;  // a token is certain; no need to look at the clock again
     }
   }
 

@@ -122,6 +122,26 @@ TEST_F(IdleTest, APushThatStandsAloneWakesExactlyOne) {
   EXPECT_EQ(steps::stuck(), 0);
 }
 
+struct pusher_wakes_beside_searchers : idle_rules {
+  static constexpr bool pusher_relies_on_searchers = false;
+};
+// How many a burst of pushes wakes while one worker searches and another has been asleep for long.
+template <class Rules>
+std::uint64_t woken_beside_a_searcher() {
+  crew<Rules> c;
+  steps::when_asleep([&] {
+    EXPECT_TRUE(c.idle.try_search(1));
+    for (int i = 0; i < 10; ++i) c.push();
+    c.idle.shut_down();
+  });
+  (void)c.sleep(0);
+  return c.idle.wake_count();
+}
+TEST_F(IdleTest, NoPushWakesAnyoneWhileSomebodySearches) {
+  EXPECT_EQ(woken_beside_a_searcher<idle_rules>(), 0U);
+  EXPECT_EQ(woken_beside_a_searcher<pusher_wakes_beside_searchers>(), 1U) << "this test sees the fault";
+}
+
 TEST_F(IdleTest, TheOneThatWatchesEventsIsWokenLast) {
   crew<> c;
   steps::when_asleep([&] {
@@ -163,6 +183,30 @@ TEST_F(IdleTest, WhoeverLeavesIsReplaced) {
   });
   EXPECT_EQ(c.sleep(0), idle_end::woken);
   EXPECT_TRUE(c.take(0));
+}
+
+TEST_F(IdleTest, WhoeverLeavesOfItsOwnAccordWakesNobody) {
+  crew<> c;
+  steps::when_asleep([&] {
+    ASSERT_TRUE(c.idle.try_search(1));
+    c.idle.leave(1);
+    EXPECT_EQ(c.sleep(2, time_point()), idle_end::deadline);
+    c.idle.leave(2);
+    EXPECT_EQ(c.idle.wake_count(), 0U);
+    c.push();
+  });
+  EXPECT_EQ(c.sleep(0), idle_end::woken);
+}
+
+TEST_F(IdleTest, NobodyIsWokenForEventsAfterTheEnd) {
+  crew<> c;
+  steps::when_asleep([&] {
+    c.idle.shut_down();
+    EXPECT_FALSE(c.idle.wake_for_events());
+  });
+  EXPECT_EQ(c.sleep(0), idle_end::closed);
+  EXPECT_FALSE(c.idle.wake_for_events());
+  EXPECT_EQ(c.idle.wake_count(), 0U);
 }
 
 TEST_F(IdleTest, ASleeperIsWokenToTakeTheEmptySeat) {

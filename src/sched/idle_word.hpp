@@ -24,7 +24,11 @@ namespace weft::impl {
 struct idle_rules {
   /// The pusher passes a light barrier between push and look.
   static constexpr bool barrier_after_push = true;
-  /// A pusher that finds somebody searching leaves a debt.
+  /// So does a worker that has delivered what the event loop gave it.
+  static constexpr bool barrier_after_delivery = true;
+  /// A pusher that finds somebody searching wakes nobody.
+  static constexpr bool pusher_relies_on_searchers = true;
+  /// It leaves a debt instead.
   static constexpr bool pusher_leaves_debt = true;
   /// A worker that goes to sleep while another searches leaves a debt.
   static constexpr bool sleeper_leaves_debt = true;
@@ -61,7 +65,7 @@ struct idle_counts {
   template <class Rules>
   [[nodiscard]] constexpr push_duty push(std::uint32_t items) noexcept {
     WEFT_ASSERT(alert(), "IW2: nobody is to be told of a push");
-    if (searching > 0) {
+    if (searching > 0 && Rules::pusher_relies_on_searchers) {
       debt = Rules::pusher_leaves_debt;
       return push_duty::nothing;
     }
@@ -94,21 +98,22 @@ struct idle_counts {
       debt = true;  // there may be more
       return drowsy_duty::leave_bed;
     }
-    // Nothing to get up for; or no sleeper is left to be counted out, so that our own waking is promised already.
+    // Nothing to get up for; or no sleeper is left to be counted out: then as many have been promised, and search.
     --searching;
     WEFT_ASSERT(!wanted || searching > 0, "IW1: a sleeper's waking is promised, and nobody searches");
     debt = searching > 0 && (debt || Rules::sleeper_leaves_debt);
     return drowsy_duty::sleep;
   }
 
-  /// A sleeper gets up of its own accord. Fails if no sleeper is left to be counted out.
+  /// A sleeper gets up of its own accord, or is to be woken though there is no work. Fails if no sleeper is left to be
+  /// counted out, or nobody sleeps any more.
   [[nodiscard]] constexpr bool try_rise() noexcept {
-    if (sleeping == 0) return false;
+    if (sleeping == 0 || closed) return false;
     promise_one();
     return true;
   }
 
-  /// A searcher leaves for good. What it was relied on for is for another to do.
+  /// A searcher that was woken leaves for good. What it was woken for is for another to do.
   template <class Rules>
   [[nodiscard]] constexpr found_duty leave() noexcept {
     debt = true;

@@ -7,7 +7,7 @@
 // and promises together. A bit is set once per sleep and cleared once, by a read-modify-write, so that no sleeper is
 // woken twice, and nothing can be mistaken for something that was there before.
 //
-// Thread safety: add() and try_remove() of a bit by its worker; win() by whoever holds a promise.
+// Thread safety: add(), try_remove() and contains() of a bit by its worker; win() by whoever holds a promise.
 // Invariants:   SS1  as many bits as sleepers that are counted and promises that are open, or more
 #pragma once
 
@@ -35,6 +35,11 @@ class basic_sleeper_set {
   [[nodiscard]] bool try_remove(std::size_t worker) noexcept {
     const std::uint64_t before = word_of(worker).fetch_and(~bit_of(worker), std::memory_order_relaxed);
     return (before & bit_of(worker)) != 0;
+  }
+
+  /// Whether the bit is there, as far as one can tell. Once it is not, it will not be, until its worker adds it again.
+  [[nodiscard]] bool contains(std::size_t worker) const noexcept {
+    return (word_of(worker).load(std::memory_order_relaxed) & bit_of(worker)) != 0;
   }
 
   /// Wins a sleeper, for a promise that the caller holds: the first that is not spared, or one that is.
@@ -71,6 +76,7 @@ class basic_sleeper_set {
   }
 
   [[nodiscard]] auto& word_of(std::size_t worker) noexcept { return words_[worker / word_bits]; }
+  [[nodiscard]] const auto& word_of(std::size_t worker) const noexcept { return words_[worker / word_bits]; }
   [[nodiscard]] static constexpr std::uint64_t bit_of(std::size_t worker) noexcept {
     return std::uint64_t{1} << worker % word_bits;
   }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <ctime>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,8 @@ sleep_end system_sleeper::wait_at(const std::uint32_t* word, std::uint32_t seen,
     }
   }
 }
+
+void system_sleeper::yield() noexcept { (void)::sched_yield(); }
 
 void system_sleeper::wake_at(const std::uint32_t* word) noexcept {
   // EFAULT: the sleeper has seen the word change by itself and has freed it; it needs no waking.

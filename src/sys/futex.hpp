@@ -32,6 +32,7 @@ template <class S, class Word>
 concept sleeper_provider = requires(const Word& word, std::uint32_t seen, time_point deadline) {
   { S::wait(word, seen, deadline) } noexcept -> std::same_as<sleep_end>;
   { S::wake_one(word) } noexcept;
+  { S::yield() } noexcept;
 };
 
 /// A platform whose threads can sleep.
@@ -56,6 +57,10 @@ struct system_sleeper {
   static void wake_one(const Word& word) noexcept {
     wake_at(address(word));
   }
+
+  /// Lets others run that are ready, as whoever waits for a few steps of another thread should: that one may have lost
+  /// its processor to us.
+  static void yield() noexcept;
 
  private:
   template <class Word>

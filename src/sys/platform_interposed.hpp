@@ -236,6 +236,7 @@ struct interposed_sleeper {
     (void)doors.pass(door::wake);
     system_sleeper::wake_one(word);
   }
+  static void yield() noexcept { system_sleeper::yield(); }
 };
 
 /// The world behind doors.

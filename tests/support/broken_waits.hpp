@@ -10,10 +10,10 @@
 
 namespace weft::testing {
 
-struct claims_by_load_and_store : impl::claim_rules {
+struct claims_without_comparing : impl::claim_rules {
   template <class Word>
   [[nodiscard]] static bool claim(Word& word, std::uint64_t& /*seen*/, std::uint64_t claimed) noexcept {
-    word.store(claimed, std::memory_order_release);
+    (void)word.exchange(claimed, std::memory_order_acq_rel);
     return true;
   }
 };

@@ -166,6 +166,11 @@ struct stepped_sleeper {
   static void wake_one(const Word& /*word*/) noexcept {
     steps::count_wake();
   }
+  /// Whoever waits for others lets one of them act, as a sleeper does.
+  static void yield() noexcept {
+    steps::step();
+    (void)steps::run_sleep();
+  }
 };
 
 struct stepped_platform : impl::std_atomics {

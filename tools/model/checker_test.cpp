@@ -182,7 +182,13 @@ TEST(OrderedCalls, AreThoseThatAMutantCouldWeaken) {
                           "}\n"),
             (calls{{4, 4}, {5, 6}, {7, 7}, {8, 8}}));
 }
+TEST(OrderedCalls, MayGoThroughAPointer) {
+  EXPECT_EQ(ordered_calls("template <typename Platform>\np->load(std::memory_order_acquire);\n"),
+            (calls{{2, 2}}));
+}
 TEST(OrderedCalls, AreNotInComments) {
+  EXPECT_EQ(ordered_calls("template <class Platform>\n/* a.load(std::memory_order_acquire)\n */ x\n"),
+            calls());
   EXPECT_EQ(ordered_calls("template <class Platform>\n// a.load(std::memory_order_acquire)\n"), calls());
 }
 TEST(OrderedCalls, AreOnlyInCodeThatTakesAPlatform) {

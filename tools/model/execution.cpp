@@ -74,6 +74,7 @@ void execution::reset() {
   fruitless_rounds_ = 0;
   certifying_ = 0;
   woken_for_nothing_ = false;
+  odd_values_.reset();
   locations_.clear();
   cells_.clear();
   outcome_ = outcome::clean;
@@ -109,6 +110,7 @@ void execution::draw_priorities() {
 
 void execution::search_less(unsigned odd_values) {
   if (!how_.exhaustive) return;
+  odd_values_ = odd_values;
   memory_.seek_promises(false);
   oracle_.allow_odd(odd_values);
 }
@@ -337,13 +339,24 @@ void execution::fail_asleep() {
 
 location_id execution::make_location(const void* self, std::uint64_t value) {
   const location_id at = memory_.add(me(), value);
-  locations_.push_back({self, running_, me().current.happened[running_]});
+  locations_.push_back({self, running_, me().current.happened[running_], {}});
   return at;
 }
 
 void execution::drop_location(location_id at, const void* self) noexcept {
   if (outcome_ != outcome::clean) return;
-  if (at < locations_.size() && locations_[at].self == self) locations_[at].self = nullptr;
+  if (at >= locations_.size() || locations_[at].self != self) return;
+  // Destroying an atomic is not atomic either: it comes after whatever others do with it.
+  expect_after(locations_[at].used, "destroys an atomic that");
+  locations_[at].self = nullptr;
+}
+
+// Fails unless what others have done happened before now.
+void execution::expect_after(const clocks& others, const char* does) {
+  for (std::size_t i = 0; i < live_; ++i) {
+    if (me().current.happened[i] < others[i])
+      fail("data race: %s %s %s uses", threads_[running_].called, does, threads_[i].called);
+  }
 }
 
 void execution::check_alive(location_id at, const void* self) {
@@ -355,6 +368,7 @@ void execution::check_alive(location_id at, const void* self) {
     fail("data race: %s uses an atomic that %s has made", threads_[running_].called,
          threads_[locations_[at].maker].called);
   }
+  locations_[at].used[running_] = me().current.happened[running_];
 }
 
 void execution::begin_operation(location_id at, const void* self) {
@@ -451,7 +465,9 @@ std::uint32_t execution::make_cell(const void* self) {
 
 void execution::drop_cell(std::uint32_t cell, const void* self) noexcept {
   if (outcome_ != outcome::clean) return;
-  if (cell < cells_.size() && cells_[cell].self == self) cells_[cell].self = nullptr;
+  if (cell >= cells_.size() || cells_[cell].self != self) return;
+  touch_cell(cell, self, true);
+  cells_[cell].self = nullptr;
 }
 
 void execution::touch_cell(std::uint32_t cell, const void* self, bool writes) {

@@ -65,6 +65,8 @@ class execution {
   /// Whether the model's threads run, as opposed to its setting up.
   [[nodiscard]] bool runs_threads() const noexcept { return concurrent_; }
   [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
+  /// How many odd values the model has allowed each execution of the exhaustive search; none: as many as there are.
+  [[nodiscard]] std::optional<unsigned> odd_values() const noexcept { return odd_values_; }
 
   /// Ends the execution as a failure, for a reason given as to printf. Leaves the thread where it is: nothing on its stack
   /// is destroyed, so the caller must not hold anything that needs it.
@@ -86,9 +88,10 @@ class execution {
                        const char* how) {
     order = mutated(order, where, operation::rmw);
     begin_operation(at, self);
-    const std::uint64_t before = memory_.peek(me(), at);
+    const std::size_t source = memory_.choose_source(me(), at, order);
+    const std::uint64_t before = memory_.value_of(at, source);
     const std::uint64_t after = change(before);
-    memory_.modify(me(), at, after, order);
+    memory_.modify(me(), at, source, after, order);
     wake_paused();
     note(where, how, order, before, &after);
     return before;
@@ -141,6 +144,7 @@ class execution {
     const void* self = nullptr;  // null: destroyed
     thread_id maker = 0;
     std::int32_t made = 0;  // the maker's clock
+    clocks used;            // each user's at its last operation
   };
   struct cell_state {
     const void* self = nullptr;
@@ -165,6 +169,7 @@ class execution {
 
   void begin_operation(location_id at, const void* self);
   void check_alive(location_id at, const void* self);
+  void expect_after(const clocks& others, const char* does);
   void step();
   [[nodiscard]] unsigned candidates(thread_id (&ready)[max_threads]);
   [[nodiscard]] thread_id next_thread();
@@ -198,6 +203,7 @@ class execution {
   std::vector<location_state> locations_;
   std::vector<cell_state> cells_;
   std::vector<block> blocks_;
+  std::optional<unsigned> odd_values_;
   outcome outcome_ = outcome::clean;
   std::string failure_;
   std::vector<std::string> trace_;

@@ -85,6 +85,7 @@ class search {
 
   verdict run() {
     exhaustive();
+    verdict_.odd_values = on_.odd_values();
     if (!verdict_.found) randomised(oracle::strategy::priorities, effort_.pct, "PCT");
     if (!verdict_.found) randomised(oracle::strategy::random, effort_.random, "random walk");
     return verdict_;
@@ -229,8 +230,11 @@ std::optional<finding> replay(execution& on, const execution::body& model, const
 trail shrink_schedule(execution& on, const execution::body& model, trail schedule) {
   const crash_catcher catching;
   const quiet_errors quiet;
+  if (on.run(model, schedule, oracle::strategy::dull, 0, {}) != outcome::failed) return schedule;
+  const std::string why = on.failure();
   const auto still_fails = [&](const trail& tried) {
     if (on.run(model, tried, oracle::strategy::dull, 0, {}) != outcome::failed) return false;
+    if (on.failure() != why) return false;
     if (interesting(on.choices().taken()) > interesting(tried)) return false;
     schedule = on.choices().taken();
     return true;

@@ -40,7 +40,8 @@ struct finding {
 /// What a search came to.
 struct verdict {
   std::optional<finding> found;
-  bool exhausted = false;  // all schedules up to the bound were tried
+  bool exhausted = false;              // all schedules up to the bound were tried
+  std::optional<unsigned> odd_values;  // but with no more than so many odd values in each (world::is_large)
   std::uint64_t executions = 0;
   std::uint64_t infeasible = 0;
   std::size_t longest = 0;  // steps
@@ -53,7 +54,7 @@ struct verdict {
 [[nodiscard]] std::optional<finding> replay(execution& on, const execution::body& model,
                                             const trail& schedule);
 
-/// Makes a failing schedule shorter, as long as it fails.
+/// Makes a failing schedule shorter, as long as it fails for the same reason.
 [[nodiscard]] trail shrink_schedule(execution& on, const execution::body& model, trail schedule);
 
 }  // namespace weft::model

@@ -175,6 +175,38 @@ MODEL(MessagePassing, WorksByReleaseAndAcquire) { message_passing(world, release
 MODEL_FINDS(MessagePassing, NeedsTheRelease, "without the data") { message_passing(world, relaxed, acquire); }
 MODEL_FINDS(MessagePassing, NeedsTheAcquire, "without the data") { message_passing(world, release, relaxed); }
 
+/// The same, with a reader that exchanges what it reads: that it reads the newest of all is a promise of nobody's.
+void message_passing_by_exchange(world& in, std::memory_order stored, std::memory_order taken) {
+  auto& s = in.make<pair>();
+  in.thread("writer", [&s, stored] {
+    s.x.store(1, relaxed);
+    s.y.store(1, stored);
+  });
+  in.thread("reader", [&s, taken] {
+    if (s.y.exchange(2, taken) == 1) require(s.x.exchange(5, relaxed) == 1, "without the data");
+  });
+}
+MODEL(MessagePassing, WorksByExchanges) { message_passing_by_exchange(world, release, acquire); }
+MODEL_FINDS(MessagePassing, ByExchangesNeedsTheRelease, "without the data") {
+  message_passing_by_exchange(world, relaxed, acquire);
+}
+MODEL_FINDS(MessagePassing, ByExchangesNeedsTheAcquire, "without the data") {
+  message_passing_by_exchange(world, release, relaxed);
+}
+MODEL_FINDS(MessagePassing, ByCompareExchangeNeedsTheRelease, "without the data") {
+  auto& s = world.make<pair>();
+  world.thread("writer", [&s] {
+    s.x.store(1, relaxed);
+    s.y.store(1, relaxed);
+  });
+  world.thread("reader", [&s] {
+    int one = 1;
+    if (!s.y.compare_exchange_strong(one, 2, acquire, relaxed)) return;
+    int none = 0;
+    require(!s.x.compare_exchange_strong(none, 5, relaxed, relaxed), "without the data");
+  });
+}
+
 MODEL(MessagePassing, PassesThroughAReadModifyWrite) {  // the release sequence
   auto& s = world.make<pair>();
   world.thread("writer", [&s] {
@@ -321,6 +353,19 @@ MODEL_FINDS(Coherence, TwoStoresOfTwoThreadsMayCrossOver, "both first stores") {
   two_writes_each(world, relaxed);
 }
 
+MODEL_FINDS(Coherence, AnExchangeMayGoBeforeAStoreThatItsThreadDoesNotKnow, "overtaken") {
+  auto& s = world.make<pair>();
+  world.thread("left", [&s] {
+    s.x.store(2, relaxed);
+    s.y.store(1, release);
+  });
+  world.thread("right", [&s] {
+    s.first = s.y.load(relaxed);
+    s.second = s.x.exchange(1, relaxed);
+  });
+  world.finally([&s] { require(s.first != 1 || s.second == 2, "overtaken"); });
+}
+
 MODEL(Coherence, AStoreComesAfterWhatItsThreadKnows) {
   auto& s = world.make<pair>();
   world.thread("first", [&s] {
@@ -420,43 +465,6 @@ MODEL_FINDS(Waiting, ForNobodyIsALivelock, "livelock") {
     while (s.x.load(acquire) == 0) platform::pause();
   });
   world.thread("does not store", [] {});
-}
-
-MODEL_FINDS(Lifetime, EarlyTouchIsSeen, "has made") {
-  struct state {
-    platform::atomic<platform::atomic<int>*> shared{nullptr};
-    platform::atomic<int> used{0};
-  };
-  auto& s = world.make<state>();
-  world.thread("maker", [&s] {
-    platform::atomic<int> mine{0};
-    s.shared.store(&mine, relaxed);
-    while (s.used.load(acquire) == 0) platform::pause();
-  });
-  world.thread("friend", [&s] {
-    platform::atomic<int>* theirs = nullptr;
-    while ((theirs = s.shared.load(acquire)) == nullptr) platform::pause();
-    theirs->store(1, relaxed);
-    s.used.store(1, release);
-  });
-}
-
-MODEL_FINDS(Lifetime, LateTouchIsSeen, "destroyed") {
-  struct state {
-    platform::atomic<platform::atomic<int>*> shared{nullptr};
-  };
-  auto& s = world.make<state>();
-  world.thread("owner", [&s] {
-    platform::atomic<int> mine{0};
-    s.shared.store(&mine, release);
-    while (mine.load(acquire) == 0) platform::pause();
-  });
-  world.thread("friend", [&s] {
-    platform::atomic<int>* theirs = nullptr;
-    while ((theirs = s.shared.load(acquire)) == nullptr) platform::pause();
-    theirs->store(1, release);
-    theirs->store(2, release);
-  });
 }
 
 }  // namespace

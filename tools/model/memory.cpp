@@ -11,8 +11,6 @@ namespace weft::model {
 namespace {
 
 constexpr unsigned oldest_readable = 8;  // a load chooses among so many of the newest messages
-constexpr std::size_t places_for_a_store =
-    3;  // at the end, or before one or two stores that its thread does not know of
 constexpr stamp room_between = 8;
 constexpr stamp last_stamp = 32'000;
 constexpr std::uint8_t stale_in_a_row =
@@ -125,18 +123,23 @@ void memory::store(thread_memory& t, location_id at, std::uint64_t value, std::m
   write(t, at, where, value, order, nullptr);
 }
 
-// Where in modification order a store goes: at the end, or before stores of others that its thread does not know of.
-std::size_t memory::place_for(const thread_memory& t, location_id at, std::memory_order order) {
+// Where in modification order a message may go: at the end, or before others that its thread does not know of.
+memory::places memory::places_for(const thread_memory& t, location_id at, std::memory_order order) const {
   const std::vector<message>& past = history_[at];
-  std::array<std::size_t, places_for_a_store> places{past.size()};
-  unsigned count = 1;
-  if (order != std::memory_order_seq_cst) {
-    for (std::size_t i = past.size(); i-- > 1 && count < places.size() && past[i].at > t.current.seen[at];) {
-      const bool room = !past[i].follows && !past[i].promised && past[i].at - past[i - 1].at >= 2;
-      if (room) places[count++] = i;
-    }
+  places found;
+  found.add(past.size());
+  if (order == std::memory_order_seq_cst) return found;
+  for (std::size_t i = past.size();
+       i-- > 1 && found.count < places::most && past[i].at > t.current.seen[at];) {
+    const bool room = !past[i].follows && !past[i].promised && past[i].at - past[i - 1].at >= 2;
+    if (room) found.add(i);
   }
-  return places[host_.chooses->choose(count)];
+  return found;
+}
+
+std::size_t memory::place_for(const thread_memory& t, location_id at, std::memory_order order) {
+  const places where = places_for(t, at, order);
+  return where.at[host_.chooses->choose(where.count)];
 }
 
 void memory::write(thread_memory& t, location_id at, std::size_t where, std::uint64_t value,
@@ -156,23 +159,33 @@ void memory::write(thread_memory& t, location_id at, std::size_t where, std::uin
   if (releases(order)) ++t.current.happened[t.id];  // what follows is not part of what was released
 }
 
-// Which message a read-modify-write reads: the newest, unless its thread has promised the write that follows another.
-std::size_t memory::source(const thread_memory& t, location_id at) const {
-  const std::vector<message>& past = history_[at];
-  if (!debt_ || debt_->what.by != t.id || debt_->at != at) return past.size() - 1;
-  if (!debt_->what.follows || debt_->what.operation != t.operations + 1) host_.infeasible();
-  return promised_message() - 1;
+// Which messages a read-modify-write may read: those after which its own may go; or, if its thread has promised the write
+// that follows another, that one.
+memory::places memory::sources_for(const thread_memory& t, location_id at, std::memory_order order) const {
+  places found;
+  if (debt_ && debt_->what.by == t.id && debt_->at == at) {
+    if (!debt_->what.follows || debt_->what.operation != t.operations + 1) host_.infeasible();
+    found.add(promised_message() - 1);
+    return found;
+  }
+  found = places_for(t, at, order);
+  if (t.fresh > 0 || t.stale[at] >= stale_in_a_row) found.count = 1;
+  for (unsigned i = 0; i < found.count; ++i) --found.at[i];
+  return found;
 }
 
-std::uint64_t memory::peek(const thread_memory& t, location_id at) const {
-  return history_[at][source(t, at)].value;
+std::size_t memory::choose_source(thread_memory& t, location_id at, std::memory_order order) {
+  const places found = sources_for(t, at, order);
+  return found.at[host_.chooses->choose(found.count)];
 }
 
-void memory::modify(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order) {
-  const std::size_t from = source(t, at);
+void memory::modify(thread_memory& t, location_id at, std::size_t source, std::uint64_t value,
+                    std::memory_order order) {
   const std::size_t hoistable_since = t.hoistable_since;
-  if (!releases(order)) look_for_promises(t, at, {t.id, t.operations + 1, value, true});
-  read(t, at, from, order);
+  const bool newest = source + 1 == history_[at].size();
+  if (!releases(order) && newest) look_for_promises(t, at, {t.id, t.operations + 1, value, true});
+  note_staleness(t, at, source);
+  read(t, at, source, order);
   if (keeps_promise(t, at, true)) {
     std::size_t& now = t.hoistable_since;
     const std::size_t after = std::exchange(now, hoistable_since);  // its own acquire does not hold it back
@@ -180,14 +193,19 @@ void memory::modify(thread_memory& t, location_id at, std::uint64_t value, std::
     now = after;
     return;
   }
-  const view sequence = history_[at].back().released;  // a read-modify-write continues the release sequence
-  write(t, at, history_[at].size(), value, order, &sequence);
+  const view sequence = history_[at][source].released;  // a read-modify-write continues the release sequence
+  write(t, at, source + 1, value, order, &sequence);
 }
 
 bool memory::compare_exchange(thread_memory& t, location_id at, std::uint64_t& expected, std::uint64_t value,
                               std::memory_order won, std::memory_order lost, bool weak) {
-  const bool can_win = peek(t, at) == expected;
   const std::vector<message>& past = history_[at];
+  const places sources = sources_for(t, at, won);
+  places wins;
+  for (unsigned i = 0; i < sources.count; ++i) {
+    if (past[sources.at[i]].value == expected) wins.add(sources.at[i]);
+  }
+  const bool wins_first = wins.count > 0 && wins.at[0] == sources.at[0];  // the dull way: it reads the newest
   // What it may read and fail on: values that differ; for a weak one also, once in an execution, the expected one.
   std::array<std::size_t, 4> fails_on{};
   unsigned failures = 0;
@@ -198,12 +216,16 @@ bool memory::compare_exchange(thread_memory& t, location_id at, std::uint64_t& e
     if (spurious && !(weak && i == 0 && spurious_failures_ == 0)) continue;
     if (!(m.promised && debt_->what.by == t.id)) fails_on[failures++] = past.size() - 1 - i;
   }
-  const unsigned chosen = host_.chooses->choose(failures + (can_win ? 1U : 0U));
-  if (can_win && chosen == 0) {
-    modify(t, at, value, won);
+  if (failures + wins.count == 0)
+    host_.infeasible();  // all it could read is its own store, which it has not made yet
+  // In this order: what reads the newest, the failures, the ways to win behind the newest.
+  const unsigned first = wins_first ? 1U : 0U;
+  const unsigned chosen = host_.chooses->choose(failures + wins.count);
+  if (chosen < first || chosen >= first + failures) {
+    modify(t, at, wins.at[chosen < first ? 0 : chosen - failures], value, won);
     return true;
   }
-  const std::size_t which = fails_on[chosen - (can_win ? 1U : 0U)];
+  const std::size_t which = fails_on[chosen - first];
   note_staleness(t, at, which);
   const std::uint64_t found = read(t, at, which, lost);
   if (found == expected) ++spurious_failures_;

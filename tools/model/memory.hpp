@@ -15,6 +15,7 @@
 #include "model/oracle.hpp"
 #include "model/view.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -76,11 +77,16 @@ class memory {
   [[nodiscard]] std::uint64_t load(thread_memory& t, location_id at, std::memory_order order);
   void store(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order);
 
-  /// The newest value, which a read-modify-write by `t` reads; `t` then calls modify() or leaves it.
-  [[nodiscard]] std::uint64_t peek(const thread_memory& t, location_id at) const;
-  /// The second half of a read-modify-write: reads the newest and replaces it.
-  void modify(thread_memory& t, location_id at, std::uint64_t value, std::memory_order order);
-  /// A compare-exchange reads some value and changes nothing, or reads the newest, which is `expected`, and replaces it.
+  /// The first half of a read-modify-write: which message it reads. That is the newest, or one before others that its
+  /// thread does not know of; then it comes between.
+  [[nodiscard]] std::size_t choose_source(thread_memory& t, location_id at, std::memory_order order);
+  [[nodiscard]] std::uint64_t value_of(location_id at, std::size_t which) const {
+    return history_[at][which].value;
+  }
+  /// The second half: reads that message and writes the next one.
+  void modify(thread_memory& t, location_id at, std::size_t source, std::uint64_t value,
+              std::memory_order order);
+  /// A compare-exchange reads some value and changes nothing, or is a read-modify-write of one that is `expected`.
   ///
   /// Returns: whether it did; if not, `expected` is what it read.
   [[nodiscard]] bool compare_exchange(thread_memory& t, location_id at, std::uint64_t& expected,
@@ -108,6 +114,16 @@ class memory {
   [[nodiscard]] bool last_was_stale() const noexcept { return last_was_stale_; }
 
  private:
+  /// Where in modification order something can go, or what it can read, the newest first.
+  struct places {
+    static constexpr unsigned most =
+        3;  // at the end, or before one or two messages that its thread does not know of
+    std::array<std::size_t, most> at{};
+    unsigned count = 0;
+
+    void add(std::size_t place) { at[count++] = place; }
+  };
+
   struct past_load {
     std::size_t moment;
     std::size_t position;
@@ -126,6 +142,8 @@ class memory {
   void write(thread_memory& t, location_id at, std::size_t where, std::uint64_t value,
              std::memory_order order, const view* sequence);
   [[nodiscard]] std::size_t place_for(const thread_memory& t, location_id at, std::memory_order order);
+  [[nodiscard]] places places_for(const thread_memory& t, location_id at, std::memory_order order) const;
+  [[nodiscard]] places sources_for(const thread_memory& t, location_id at, std::memory_order order) const;
   [[nodiscard]] stamp after(const message& last) const;
   [[nodiscard]] static stamp between(const message& left, const message& right);
   [[nodiscard]] stamp floor(const thread_memory& t, location_id at, std::memory_order order) const;
@@ -133,7 +151,6 @@ class memory {
                                   unsigned most) const;
   void note_staleness(thread_memory& t, location_id at, std::size_t which);
   std::size_t make_promise(const thread_memory& t, location_id at, const promise& p);
-  [[nodiscard]] std::size_t source(const thread_memory& t, location_id at) const;
   [[nodiscard]] std::size_t promised_message() const;
   [[nodiscard]] bool keeps_promise(const thread_memory& t, location_id at, bool follows) const;
   void keep_promise(thread_memory& t, std::uint64_t value, std::memory_order order);

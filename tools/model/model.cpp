@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace weft::model {
 namespace {
@@ -31,6 +32,14 @@ void print(const registered& m, const finding& f) {
   print_trace(f.trace);
   std::printf("  repeat it: WEFT_MODEL_SCHEDULE='%s' PROGRAM --gtest_filter=%s.%s\n",
               to_text(f.schedule).c_str(), m.suite, m.name);
+}
+
+std::string extent(const verdict& v) {
+  if (!v.exhausted) return "bound not exhausted";
+  const std::string all = "all schedules up to the bound";
+  if (!v.odd_values) return all;
+  if (*v.odd_values == 0) return all + ", as far as memory is sequentially consistent";
+  return all + ", with up to " + std::to_string(*v.odd_values) + " odd values in each";
 }
 
 void repeat(const registered& m, const char* text) {
@@ -85,8 +94,7 @@ void run_test(const char* suite, const char* name) {
   const verdict v = explore(the_execution(), m.body, how, true);
   std::printf("  %llu executions, at most %zu steps, %llu impossible; %s\n",
               static_cast<unsigned long long>(v.executions), v.longest,
-              static_cast<unsigned long long>(v.infeasible),
-              v.exhausted ? "all schedules up to the bound" : "bound not exhausted");
+              static_cast<unsigned long long>(v.infeasible), extent(v).c_str());
   if (v.found) print(m, *v.found);
   if (m.must_find != nullptr) {
     if (!v.found && !testing::scaled(true, false))

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -30,7 +31,8 @@ options parse(int argc, char** argv) {
     if (argument.rfind("--mutants=", 0) == 0) {
       o.survivors = argument.substr(std::strlen("--mutants="));
     } else if (argument.rfind("--in=", 0) == 0) {
-      o.folders.push_back(argument.substr(std::strlen("--in=")) + '/');
+      o.folders.push_back(
+          std::filesystem::path(argument.substr(std::strlen("--in=")) + '/').lexically_normal());
     } else if (std::sscanf(argv[i], "--shard=%u/%u", &o.shard, &o.shards) == 2) {  // NOLINT(cert-err34-c)
       if (o.shard == 0 || o.shard > o.shards)
         throw std::runtime_error(argument + ": the shard must be 1 to N");
@@ -41,6 +43,7 @@ options parse(int argc, char** argv) {
                                "; there are --mutants=FILE --in=FOLDER --shard=I/N --verbose");
     }
   }
+  if (o.folders.empty()) throw std::runtime_error("no --in=FOLDER: whose memory orders are to be weakened?");
   return o;
 }
 
@@ -113,6 +116,7 @@ class campaign {
       known.insert(key(m));
       if (index++ % options_.shards + 1 == options_.shard) judge(m, sites);
     }
+    if (mutants.empty()) complain("is nowhere: the models use no memory order in these folders");
     expect_all_reached(sites);
     for (const auto& [text, reason] : reasons_) {
       if (!known.contains(text)) complain("no such mutant any more: " + text);

@@ -17,6 +17,12 @@ namespace {
 /// The source with blanks in place of comments; lines and columns stay.
 std::string without_comments(std::string_view source) {
   std::string text(source);
+  for (std::size_t at = text.find("/*"); at != std::string::npos; at = text.find("/*", at)) {
+    const std::size_t end = std::min(text.find("*/", at), text.size() - 2) + 2;
+    std::replace_if(
+        text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end),
+        [](char c) { return c != '\n'; }, ' ');
+  }
   for (std::size_t at = text.find("//"); at != std::string::npos; at = text.find("//", at)) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     std::fill(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end),
@@ -35,20 +41,25 @@ std::size_t closing(std::string_view text, std::size_t open) {
   return text.size();
 }
 
+/// Whether what stands at `at` is a member of something: after a dot or an arrow.
+bool follows_an_object(std::string_view text, std::size_t at) {
+  return text.substr(0, at).ends_with('.') || text.substr(0, at).ends_with("->");
+}
+
 bool contains_any(std::string_view text, const auto& words) {
   return std::any_of(std::begin(words), std::end(words),
                      [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-constexpr std::array<std::string_view, 9> atomic_calls{".load(",
-                                                       ".store(",
-                                                       ".exchange(",
-                                                       ".compare_exchange_strong(",
-                                                       ".compare_exchange_weak(",
-                                                       ".fetch_add(",
-                                                       ".fetch_sub(",
-                                                       ".fetch_or(",
-                                                       ".fetch_and("};
+constexpr std::array<std::string_view, 9> atomic_calls{"load(",
+                                                       "store(",
+                                                       "exchange(",
+                                                       "compare_exchange_strong(",
+                                                       "compare_exchange_weak(",
+                                                       "fetch_add(",
+                                                       "fetch_sub(",
+                                                       "fetch_or(",
+                                                       "fetch_and("};
 constexpr std::array<std::string_view, 3> barrier_calls{"Platform::light_barrier(",
                                                         "Platform::heavy_barrier(", "Platform::full_fence("};
 /// Orders that are not relaxed, or are named elsewhere.
@@ -64,14 +75,15 @@ constexpr std::array<std::string_view, 6> orders{"memory_order_acquire",
 std::vector<ordered_call> ordered_calls(std::string_view source) {
   std::vector<ordered_call> found;
   const std::string text = without_comments(source);
-  if (text.find("class Platform") == std::string::npos && text.find("platform Platform") == std::string::npos)
-    return found;
+  constexpr std::array<std::string_view, 3> seams{"class Platform", "typename Platform", "platform Platform"};
+  if (!contains_any(text, seams)) return found;
   const auto line_of = [&](std::size_t at) {
     return static_cast<std::uint32_t>(
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
   };
   const auto look_for = [&](std::string_view call, bool always) {
     for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
+      if (!always && !follows_an_object(text, at)) continue;
       const std::size_t open = at + call.size() - 1;
       const std::size_t close = closing(text, open);
       if (always || contains_any(std::string_view(text).substr(open, close - open), orders))

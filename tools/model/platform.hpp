@@ -130,6 +130,7 @@ struct sleeper {
   static void wake_one(const Word& word) noexcept {
     (void)execution::now().wake(word.location(), 1);
   }
+  static void yield() noexcept { execution::now().pause(); }
 };
 
 struct platform {
