@@ -57,15 +57,29 @@ function(weft_test_defaults)
   set_tests_properties(${ARGN} PROPERTIES TIMEOUT 300 ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}")
 endfunction()
 
-# weft_add_unit_tests(name sources...): one GoogleTest program that sees weft's insides.
+# weft_add_unit_tests(name sources... [PROPERTIES ...]): one GoogleTest program that sees weft's insides.
 function(weft_add_unit_tests name)
-  add_executable(${name} ${ARGN})
+  cmake_parse_arguments(arg "" "" "PROPERTIES" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE weft_internal GTest::gmock_main ${CMAKE_DL_LIBS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE ${WEFT_TEST_DEFINITIONS})
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
   string(REPLACE ";" "\\;" escaped "${WEFT_TEST_ENVIRONMENT}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}")
+  gtest_discover_tests(
+    ${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}" ${arg_PROPERTIES}
+  )
+endfunction()
+
+# weft_add_stress_tests(name [ALONE] sources...): the same for heavy tests, which may take long in a long run. ALONE: no other
+# test runs at the same time, because threads must really meet for it to see what it looks for.
+function(weft_add_stress_tests name)
+  cmake_parse_arguments(arg "ALONE" "" "" ${ARGN})
+  set(properties TIMEOUT 1800)
+  if(arg_ALONE)
+    list(APPEND properties RUN_SERIAL ON)
+  endif()
+  weft_add_unit_tests(${name} ${arg_UNPARSED_ARGUMENTS} PROPERTIES ${properties})
 endfunction()
 
 # weft_add_models(name [SURVIVORS file MUTATES folder...] SOURCES source...): one program of models, each a test; and, where there

@@ -66,7 +66,7 @@ void compete(contested_fiber& fiber, std::size_t who, std::atomic<std::uint64_t>
 TEST(ClaimStorm, ExactlyOneEndsEachWait) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t waits =
-      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(100));
+      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(140));
   contested_fiber fiber;
   std::atomic<std::uint64_t> wins{0};
   std::vector<std::thread> claimers;

@@ -88,7 +88,7 @@ TEST(ParkerStorm, PingPongAroundOneSeat) {
 TEST(ParkerStorm, NoTokenIsLostAmongMany) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t each =
-      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(80));
+      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(200));
   constexpr std::uint64_t givers = 3;
   fragile_loop loop;
   event_seat seat(loop);

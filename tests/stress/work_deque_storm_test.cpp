@@ -322,10 +322,10 @@ struct reuses_claimed_slots : work_deque_rules {
 template <class Faulty>
 void expect_a_duel_to_notice(barrier_kind barriers) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two processors";
-  for (int i = 0; i < 1000; ++i) {  // a few are enough, unless the machine is very busy
+  for (int i = 0; i < 10'000; ++i) {  // a few are enough, unless the machine is very busy
     if (duel<Faulty>(barriers, item_count).verdict.doubled != 0) return;
   }
-  FAIL() << "1,000 duels over a broken deque, and none noticed";
+  FAIL() << "10,000 duels over a broken deque, and none noticed";
 }
 TEST(WorkDequeStormFault, AThiefWithoutItsBarrierIsNoticed) {
   expect_a_duel_to_notice<thief_without_barrier>(barrier_kind::asymmetric);
