@@ -35,6 +35,9 @@
 #ifndef LEAVERS
 #define LEAVERS 0 /* how many workers leave for good when they are woken */
 #endif
+#ifndef DEADLINES
+#define DEADLINES 0 /* how many sleeps end at a deadline */
+#endif
 #define EVENT_QUEUE PUSHERS
 #define QUEUES (PUSHERS + 1)
 #define TOTAL (PUSHERS * PUSHES * BATCH + EVENTS)
@@ -53,6 +56,8 @@ byte visible[QUEUES];
 byte events = EVENTS;
 byte started = 0;
 byte leavers = LEAVERS;
+byte deadlines = DEADLINES;
+byte overdue = 0; /* sleepers whose deadline has passed */
 byte gone = 0; /* workers that have ended */
 #if defined(COUNT) || defined(LONE)
 byte woken = 0;
@@ -64,6 +69,16 @@ inline leave_debt() {
 #else
   debt = true
 #endif
+}
+
+/* A sleep ends; so does the waiting for it. */
+inline in_time() {
+  if
+  :: late ->
+     late = false;
+     overdue--
+  :: else -> skip
+  fi
 }
 
 inline drain(q) {
@@ -172,7 +187,7 @@ proctype pusher(byte me) {
 
 proctype worker(byte me) {
   byte who = 0, q = 0;
-  bool searches = false, promised = false, got = false;
+  bool searches = false, promised = false, got = false, late = false;
 
 out_of_work:
   atomic {
@@ -320,6 +335,7 @@ end_asleep:
   if
   :: atomic {
        token[me] -> token[me] = false;
+       in_time();
        if
        :: closed -> goto done
        :: else -> searches = true
@@ -330,6 +346,8 @@ end_asleep:
         goto stop_searching
      :: goto search
      fi
+  :: atomic { deadlines > 0 && !late -> deadlines--; late = true; overdue++ }
+     goto rise
   :: d_step { events > 0 -> events--; visible[EVENT_QUEUE]++ }
   fi;
 
@@ -354,13 +372,31 @@ end_asleep:
 leave_bed:
   promised = false;
   if
-  :: d_step { bed[me] -> bed[me] = false }
+  :: d_step { bed[me] -> bed[me] = false; in_time() }
      goto search
   :: else -> /* somebody has won our bit: a token comes, and a place among the searchers; this one goes to another */
      searches = false;
      wake_one();
      goto end_asleep
   fi;
+
+  /* A deadline has passed: get up, unless a token is on the way. If all that are counted are promised, but nobody has won
+   * our bit, wait: somebody will, or another will be counted who was won in our place. */
+rise:
+  atomic {
+#ifndef DEADLINE_TRUSTS_THE_COUNT
+    (closed || !bed[me] || sleeping > 0);
+#endif
+    if
+    :: closed || !bed[me] || sleeping == 0 -> goto end_asleep
+    :: else ->
+       sleeping--;
+       searching++;
+       searches = true;
+       promised = true;
+       goto leave_bed
+    fi
+  }
 
 done:
   gone++
@@ -401,7 +437,8 @@ end_watching:
 #ifdef SHUTDOWN
   assert(gone == WORKERS)
 #else
-  assert(started == TOTAL)
+  assert(started == TOTAL);
+  assert(overdue == 0)
 #endif
 #ifdef LONE
   ;assert(woken == PUSHERS * PUSHES)
