@@ -142,9 +142,10 @@ class basic_idle {
     stop_searching(worker, [](idle_counts& counts) { return counts.template find<Rules>(); });
   }
 
-  /// A searcher leaves for good, as one that retires. If it was woken for something, another sleeper is woken instead.
+  /// A searcher leaves for good, as one that retires. If it was woken for something, or has got up for an event, another
+  /// sleeper is woken instead.
   void leave(std::size_t worker) noexcept {
-    const bool owes = slots_[worker].searching.read() == search::woken;
+    const bool owes = slots_[worker].searching.read() == search::relied_on;
     stop_searching(worker, [owes](idle_counts& counts) {
       return owes ? counts.template leave<Rules>() : counts.template find<Rules>();
     });
@@ -192,8 +193,9 @@ class basic_idle {
 
  private:
   enum class announced : std::uint8_t { sleep, last_look, closed };
-  /// Whether a worker searches: of its own accord, so that whoever relies on it has left a debt; or because it was woken.
-  enum class search : std::uint8_t { none, freely, woken };
+  /// Whether a worker searches: of its own accord, so that whoever relies on it has left a debt; or because there was
+  /// something for it, which nobody else was told of.
+  enum class search : std::uint8_t { none, freely, relied_on };
 
   /// What belongs to one worker.
   struct alignas(contended_bytes) slot {
@@ -341,8 +343,8 @@ class basic_idle {
       if (is_shut_down()) return idle_end::closed;
 
       const bool woken = end == park_end::notified;
-      if (woken) mine.searching.write(search::woken);
       const bool risen = !woken && (end == park_end::deadline ? rise_unless_woken(worker) : try_rise(worker));
+      if (woken || (risen && events > 0)) mine.searching.write(search::relied_on);
       // Delivered behind our back as far as others are concerned: they must be told, but for one if we got up for it.
       if (const std::uint32_t untold = risen && events > 0 ? events - 1 : events; untold > 0)
         (void)after_push(untold);

@@ -254,16 +254,19 @@ class giving_loop final : public event_loop {
   int left_;
 };
 
+// A world in which work is a number.
+struct counting_host {
+  bool has_work() noexcept { return items > 0; }
+  void deliver(ready_batch& ready) noexcept { items += static_cast<int>(ready.size()); }
+  int items = 0;
+};
+
 TEST_F(IdleTest, WhatTheEventLoopHandsOutIsDeliveredAndOthersAreToldOfTheRest) {
   for (const int events : {1, 3}) {
     giving_loop loop(events);
     basic_event_seat<stepped_platform> seat(loop);
     basic_idle<stepped_platform, 2> idle(2, 1, seat, any_kind);
-    struct host {
-      bool has_work() noexcept { return items > 0; }
-      void deliver(ready_batch& ready) noexcept { items += static_cast<int>(ready.size()); }
-      int items = 0;
-    } shared;
+    counting_host shared;
     ASSERT_TRUE(seat.try_sit());  // so that worker 1 sleeps on its own word, and not in the loop
     steps::reset();
     steps::when_asleep([&] {
@@ -277,6 +280,21 @@ TEST_F(IdleTest, WhatTheEventLoopHandsOutIsDeliveredAndOthersAreToldOfTheRest) {
     EXPECT_EQ(idle.sleep(1, never, shared), idle_end::closed);
     EXPECT_EQ(idle.wake_count(), events > 1 ? 1U : 0U);
   }
+}
+
+TEST_F(IdleTest, WhoeverLeavesWithAnEventUndoneIsReplaced) {
+  giving_loop loop(1);
+  basic_event_seat<stepped_platform> seat(loop);
+  basic_idle<stepped_platform, 2> idle(2, 1, seat, any_kind);
+  counting_host shared;
+  ASSERT_TRUE(seat.try_sit());  // so that worker 1 sleeps on its own word
+  steps::reset();
+  steps::when_asleep([&] {
+    seat.leave();
+    EXPECT_EQ(idle.sleep(0, never, shared), idle_end::events);
+    idle.leave(0);
+  });
+  EXPECT_EQ(idle.sleep(1, never, shared), idle_end::woken);
 }
 
 // -- One worker on its way to sleep. The first half of a push comes at each of its steps, the second when it sleeps (or

@@ -113,7 +113,7 @@ struct idle_counts {
     return true;
   }
 
-  /// A searcher that was woken leaves for good. What it was woken for is for another to do.
+  /// A searcher leaves for good, though there was something for it: that is for another to do.
   template <class Rules>
   [[nodiscard]] constexpr found_duty leave() noexcept {
     debt = true;
