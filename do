@@ -15,7 +15,8 @@ usage: ./do COMMAND
   test PRESET...           the same for other builds: asan tsan aarch64 lto shared model boost clang ...
   test --full              everything: all builds, with long runs of the randomised tests, and lint
   bench [LETTERS] [...]    measure weft beside its peers; ./do bench --help tells more
-  lint                     format, clang-tidy, layers, headers, docs, thread-local access, ELF notes
+  lint [--quick]           format, clang-tidy, layers, headers, docs, thread-local access, ELF notes;
+                           --quick leaves out what takes long: clang-tidy over the tests
   fmt                      format the code
 END
 }

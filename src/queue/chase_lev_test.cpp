@@ -170,7 +170,7 @@ struct recorder {
 template <class T>
 struct recorded_atomic : std::atomic<T> {
   using std::atomic<T>::atomic;
-  T load(std::memory_order order) const noexcept {
+  [[nodiscard]] T load(std::memory_order order) const noexcept {
     if (order != std::memory_order_relaxed) recorder::note("load", order);
     return std::atomic<T>::load(order);
   }

@@ -8,7 +8,6 @@ namespace weft::impl {
 namespace {
 
 using model::platform;
-using model::require;
 using model::world;
 using testing::office;
 using testing::staff;

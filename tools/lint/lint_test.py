@@ -498,11 +498,11 @@ class Run(lint_case):
         done = subprocess.run([self.path("tools/lint/run"), *options], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
-    def database(self, *names):
+    def database(self, *names, options=()):
         entries = [{"directory": self.dir, "file": name, "command": f"clang++ -std=c++20 -Isrc -c {name}"}
                    for name in names]
         self.write("db/compile_commands.json", json.dumps(entries))
-        return self.run_lint("--only", "tidy", "--tidy-db", self.path("db"))
+        return self.run_lint("--only", "tidy", "--tidy-db", self.path("db"), *options)
 
     def test_format_fails_on_a_bad_file_and_fix_format_mends_it(self):
         self.assertEqual(self.run_lint("--only", "format"), (0, "lint: format ... ok\n"))
@@ -545,6 +545,14 @@ class Run(lint_case):
         self.assertIn("bugprone-move-forwarding-reference", out)
         self.assertNotIn("elsewhere", out)
         self.assert_finds(self.database("elsewhere/three.cpp"), "nothing was checked")
+
+    def test_a_quick_clang_tidy_leaves_tests_out_and_reads_headers(self):
+        self.write("src/base/bad_test.cpp", "class AnotherName {};\n")
+        names = ("src/base/good.cpp", "src/base/bad_test.cpp")
+        self.assert_finds(self.database(*names), "AnotherName")
+        self.assertEqual(self.database(*names, options=("--quick",)), (0, "lint: tidy ... ok\n"))
+        self.write("src/base/bad.hpp", "class BadName {};\n")
+        self.assert_finds(self.database(*names, options=("--quick",)), "src/base/bad.hpp:1:", "BadName")
 
     def test_missing_inputs_fail(self):
         found = self.run_lint("--only", "tidy,tls,notes")

@@ -52,11 +52,11 @@ MODEL_FINDS(Lifetime, LateTouchIsSeen, "destroy") {
 }
 
 /// Something with plain and with atomic data, and a word by which its users say that they are done.
+struct thing {
+  platform::plain<int> data{0};
+  platform::atomic<int> word{0};
+};
 struct shared_thing {
-  struct thing {
-    platform::plain<int> data{0};
-    platform::atomic<int> word{0};
-  };
   std::optional<thing> object{std::in_place};
   platform::atomic<int> done{0};
 };

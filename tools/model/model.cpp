@@ -36,7 +36,7 @@ void print(const registered& m, const finding& f) {
 
 std::string extent(const verdict& v) {
   if (!v.exhausted) return "bound not exhausted";
-  const std::string all = "all schedules up to the bound";
+  std::string all = "all schedules up to the bound";
   if (!v.odd_values) return all;
   if (*v.odd_values == 0) return all + ", as far as memory is sequentially consistent";
   return all + ", with up to " + std::to_string(*v.odd_values) + " odd values in each";

@@ -15,7 +15,7 @@ namespace weft::bench::stealing {
 /// The second half of a join, in its caller's frame.
 template <class Scheme>
 struct job {
-  int n;
+  int n = 0;
   std::uint64_t result = 0;
   std::atomic<bool> done{false};
 };
