@@ -58,21 +58,28 @@ using asymmetric = bench<asymmetric_orders, barrier_kind::asymmetric>;
 using fall_back = bench<asymmetric_orders, barrier_kind::symmetric>;
 using symmetric = bench<symmetric_orders, barrier_kind::symmetric>;
 
+/// A deque, and at the end of the scene everything in it has been taken once.
+template <class Bench>
+Bench& bench_in(world& in, std::size_t capacity) {
+  auto& b = in.make<Bench>(capacity);
+  in.finally([&b] { b.settle(); });
+  return b;
+}
+
 template <class Bench>
 void last_item(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   in.thread("owner", [&b] {
     b.push(1);
     b.pop();
     b.pop();
   });
   in.thread("thief", [&b] { b.steal(); });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void push_and_pop(world& in) {
-  auto& b = in.make<Bench>(4U);
+  auto& b = bench_in<Bench>(in, 4);
   in.thread("owner", [&b] {
     b.push(1);
     b.push(2);
@@ -85,12 +92,11 @@ void push_and_pop(world& in) {
     b.steal();
     b.steal();
   });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void two_thieves(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   in.thread("owner", [&b] {
     b.push(1);
     b.push(2);
@@ -98,13 +104,12 @@ void two_thieves(world& in) {
     b.pop();
   });
   for (const char* const called : {"thief", "other"}) in.thread(called, [&b] { b.steal(); });
-  in.finally([&b] { b.settle(); });
 }
 
 /// The buffer is full of items that thieves take, and pushes go round it.
 template <class Bench>
 void reuse(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(1);
   b.push(2);
   in.thread("owner", [&b] {
@@ -117,12 +122,11 @@ void reuse(world& in) {
     b.steal();
     b.steal();
   });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void growth(world& in) {
-  auto& b = in.make<Bench>(1U);
+  auto& b = bench_in<Bench>(in, 1);
   in.thread("owner", [&b] {
     b.push(1);
     b.push(2);
@@ -133,13 +137,12 @@ void growth(world& in) {
     b.steal();
     b.steal();
   });
-  in.finally([&b] { b.settle(); });
 }
 
 /// As growth(), but the owner does nothing that would hurry its stores along.
 template <class Bench>
 void only_growth(world& in) {
-  auto& b = in.make<Bench>(1U);
+  auto& b = bench_in<Bench>(in, 1);
   in.thread("owner", [&b] {
     b.push(1);
     b.push(2);
@@ -148,12 +151,11 @@ void only_growth(world& in) {
     b.steal();
     b.steal();
   });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void take_back(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   in.thread("owner", [&b] {
     b.push(1);
     b.push(2);
@@ -162,7 +164,6 @@ void take_back(world& in) {
     if (b.deque.pop_if(1)) b.got(1);
   });
   in.thread("thief", [&b] { b.steal(); });
-  in.finally([&b] { b.settle(); });
 }
 
 MODEL(DequeModel, TheLastItemGoesToOne) { last_item<asymmetric>(world); }

@@ -7,6 +7,7 @@
 #include "queue/work_deque.hpp"
 
 #include "model/model.hpp"
+#include "support/broken_deques.hpp"
 #include "support/model_items.hpp"
 
 #include <array>
@@ -108,34 +109,40 @@ struct bench {
 using asymmetric = bench<work_deque_rules, barrier_kind::asymmetric>;
 using fall_back = bench<work_deque_rules, barrier_kind::symmetric>;
 
+/// A deque, and at the end of the scene everything in it has been taken once.
+template <class Bench>
+Bench& bench_in(world& in, std::uint32_t capacity) {
+  auto& b = in.make<Bench>(capacity);
+  in.finally([&b] { b.settle(); });
+  return b;
+}
+
 template <class Bench>
 void last_item(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   in.thread("owner", [&b] {
     b.push(0);
     b.pop();
     b.pop();
   });
   in.thread("thief", [&b] { b.steal(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 /// What lies at an index is popped, and another pushed there, while a thief claims it.
 template <class Bench>
 void push_again(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   in.thread("owner", [&b] {
     b.pop();
     b.push(1);
   });
   in.thread("thief", [&b] { b.steal(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void push_and_pop(world& in) {
-  auto& b = in.make<Bench>(4U);
+  auto& b = bench_in<Bench>(in, 4);
   in.thread("owner", [&b] {
     b.push(0);
     b.push(1);
@@ -145,37 +152,34 @@ void push_and_pop(world& in) {
     b.pop();
   });
   in.thread("thief", [&b] { b.steal(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void two_thieves(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   b.push(1);
   in.thread("owner", [&b] { b.pop(); });
   in.thread("thief", [&b] { b.steal(first); });
   in.thread("other", [&b] { b.steal(second); });
-  in.finally([&b] { b.settle(); });
 }
 
 /// What a thief has taken is stolen from it.
 template <class Bench>
 void stolen_again(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   in.thread("thief", [&b] {
     (void)b.victim.steal(first, b.loot_of(first), 2);
     b.got(b.loot_of(first).pop());
   });
   in.thread("other", [&b] { b.empty(second, b.loot_of(first).steal(second, b.loot_of(second), 2)); });
-  in.finally([&b] { b.settle(); });
 }
 
 /// The ring is full of items that a thief takes, and pushes go round it, or grow it.
 template <class Bench>
 void reuse(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   b.push(1);
   in.thread("owner", [&b] {
@@ -187,12 +191,11 @@ void reuse(world& in) {
     b.steal(first);
     b.steal(first);
   });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void growth(world& in) {
-  auto& b = in.make<Bench>(1U);
+  auto& b = bench_in<Bench>(in, 1);
   in.thread("owner", [&b] {
     b.push(0);
     b.push(1);
@@ -202,12 +205,11 @@ void growth(world& in) {
     b.steal(first);
     b.steal(first);
   });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void grant(world& in) {
-  auto& b = in.make<Bench>(4U);
+  auto& b = bench_in<Bench>(in, 4);
   in.thread("owner", [&b] {
     b.push(0);
     b.push(1);
@@ -219,13 +221,12 @@ void grant(world& in) {
     b.pop();
   });
   in.thread("thief", [&b] { b.ask_and_take(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 /// A thief that loses patience while the owner is about to answer.
 template <class Bench>
 void impatience(world& in) {
-  auto& b = in.make<Bench>(4U);
+  auto& b = bench_in<Bench>(in, 4);
   b.push(0);
   b.push(1);
   in.thread("owner", [&b] {
@@ -234,13 +235,12 @@ void impatience(world& in) {
     b.pop();
   });
   in.thread("thief", [&b] { b.ask_and_steal(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 /// A slot that was granted is written again only after it was copied.
 template <class Bench>
 void grant_and_reuse(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   b.push(1);
   model::require(b.victim.ask(first), "nobody is in the way");
@@ -253,13 +253,12 @@ void grant_and_reuse(world& in) {
     const top_word word = b.watch(first);
     if (word.is_claimed()) b.empty(first, b.victim.take(word, b.loot_of(first)));
   });
-  in.finally([&b] { b.settle(); });
 }
 
 /// One thief puts another aside that has claimed something and not yet settled.
 template <class Bench>
 void broken_thief(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   in.thread("owner", [&b] { b.pop(); });
   in.thread("thief", [&b] { b.steal(first); });
@@ -267,12 +266,11 @@ void broken_thief(world& in) {
     const top_word stands = b.victim.at_door();
     if (stands.is_claimed() && b.victim.ask(second, stands)) b.steal(second);
   });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void oldest_first(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   b.push(0);
   b.push(1);
   in.thread("owner", [&b] {
@@ -282,12 +280,11 @@ void oldest_first(world& in) {
     b.pop();
   });
   in.thread("thief", [&b] { b.ask_and_steal(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 template <class Bench>
 void joins(world& in) {
-  auto& b = in.make<Bench>(2U);
+  auto& b = bench_in<Bench>(in, 2);
   in.thread("owner", [&b] {
     b.push(0, runnable::kind::join);
     b.push(1, runnable::kind::join);
@@ -296,7 +293,6 @@ void joins(world& in) {
     b.take_back(0);
   });
   in.thread("thief", [&b] { b.ask_and_steal(first); });
-  in.finally([&b] { b.settle(); });
 }
 
 MODEL(WorkDequeModel, TheLastItemGoesToOne) { last_item<asymmetric>(world); }
@@ -325,18 +321,12 @@ MODEL(FallBackWorkDequeModel, ABrokenThiefIsPutAside) { broken_thief<fall_back>(
 template <class Faulty>
 using planted = bench<Faulty, barrier_kind::asymmetric>;
 
-struct owner_without_barrier : work_deque_rules {
-  static constexpr bool owner_has_barrier = false;
-};
 MODEL_FINDS(PlantedWorkDequeModel, OwnerWithoutBarrier, "taken twice") {
-  last_item<planted<owner_without_barrier>>(world);
+  last_item<planted<testing::owner_without_barrier>>(world);
 }
 
-struct thief_without_barrier : work_deque_rules {
-  static constexpr bool thief_has_barrier = false;
-};
 MODEL_FINDS(PlantedWorkDequeModel, ThiefWithoutBarrier, "taken twice") {
-  last_item<planted<thief_without_barrier>>(world);
+  last_item<planted<testing::thief_without_barrier>>(world);
 }
 
 struct published_relaxed : work_deque_rules {
@@ -356,12 +346,8 @@ struct reused_relaxed : work_deque_rules {
 };
 MODEL_FINDS(PlantedWorkDequeModel, ReusedRelaxed, "data race") { reuse<planted<reused_relaxed>>(world); }
 
-/// The slots of a claim are taken for free as soon as they are claimed.
-struct reuses_claimed_slots : work_deque_rules {
-  static constexpr std::uint32_t reusable_before(top_word top) noexcept { return top.end(); }
-};
 MODEL_FINDS(PlantedWorkDequeModel, ReusesClaimedSlots, "taken twice") {
-  grant_and_reuse<planted<reuses_claimed_slots>>(world);
+  grant_and_reuse<planted<testing::reuses_claimed_slots>>(world);
 }
 
 }  // namespace

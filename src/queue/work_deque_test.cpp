@@ -4,6 +4,7 @@
 // by calling the halves of a steal one by one; real concurrency is work_deque_model.cpp's and tests/stress's.
 #include "queue/work_deque.hpp"
 
+#include "support/broken_deques.hpp"
 #include "support/work_deque_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -224,13 +225,9 @@ std::vector<runnable> push_over_a_claim() {
   return got;
 }
 
-struct reuses_claimed_slots : work_deque_rules {
-  static constexpr std::uint32_t reusable_before(top_word top) noexcept { return top.end(); }
-};
-
 TEST(WorkDeque, ClaimedSlotsAreNotWrittenAgain) {
   EXPECT_EQ(push_over_a_claim<work_deque_rules>(), (std::vector{task(1), task(0)}));
-  EXPECT_EQ(push_over_a_claim<reuses_claimed_slots>(), (std::vector{task(5), task(4)}))
+  EXPECT_EQ(push_over_a_claim<testing::reuses_claimed_slots>(), (std::vector{task(5), task(4)}))
       << "the planted fault";
 }
 

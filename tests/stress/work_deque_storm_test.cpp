@@ -7,6 +7,7 @@
 #include "base/rng.hpp"
 #include "queue/thief.hpp"
 #include "queue/work_deque.hpp"
+#include "support/broken_deques.hpp"
 #include "support/deliveries.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
@@ -309,15 +310,6 @@ TEST(WorkDequeStorm, DuelWithFences) { duels(barrier_kind::symmetric); }
 // That the storms can fail. Where all threads share one processor the barriers do not matter; assertions and sanitizers
 // would stop the program before the ledger sees it.
 #if defined(NDEBUG) && defined(WEFT_TEST_SCALE_full)
-struct thief_without_barrier : work_deque_rules {
-  static constexpr bool thief_has_barrier = false;
-};
-struct owner_without_barrier : work_deque_rules {
-  static constexpr bool owner_has_barrier = false;
-};
-struct reuses_claimed_slots : work_deque_rules {
-  static constexpr std::uint32_t reusable_before(top_word top) noexcept { return top.end(); }
-};
 
 template <class Faulty>
 void expect_a_duel_to_notice(barrier_kind barriers) {
@@ -328,15 +320,16 @@ void expect_a_duel_to_notice(barrier_kind barriers) {
   FAIL() << "10,000 duels over a broken deque, and none noticed";
 }
 TEST(WorkDequeStormFault, AThiefWithoutItsBarrierIsNoticed) {
-  expect_a_duel_to_notice<thief_without_barrier>(barrier_kind::asymmetric);
+  expect_a_duel_to_notice<testing::thief_without_barrier>(barrier_kind::asymmetric);
 }
 TEST(WorkDequeStormFault, AnOwnerWithoutItsBarrierIsNoticed) {
-  expect_a_duel_to_notice<owner_without_barrier>(barrier_kind::symmetric);
+  expect_a_duel_to_notice<testing::owner_without_barrier>(barrier_kind::symmetric);
 }
 TEST(WorkDequeStormFault, SlotsThatAreReusedTooEarlyAreNoticed) {
   xoshiro256ss random(testing::test_seed());
   for (int i = 0; i < 1000; ++i) {
-    const storm_result result = one_storm<reuses_claimed_slots>(2, default_platform::barriers(), random);
+    const storm_result result =
+        one_storm<testing::reuses_claimed_slots>(2, default_platform::barriers(), random);
     if (result.verdict != ledger::verdict{}) return;
   }
   FAIL() << "1,000 storms over a broken deque, and none noticed";
