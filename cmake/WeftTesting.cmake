@@ -42,6 +42,11 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL
    OR WEFT_TEST_SCALE STREQUAL "small")
   set(WEFT_PLAIN_RELEASE OFF)
 endif()
+
+# The storms of a long run last long in that build and in the sanitizers', and not in every variant.
+if(WEFT_PLAIN_RELEASE OR (WEFT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING))
+  list(APPEND WEFT_TEST_DEFINITIONS WEFT_TEST_LONG_STORMS)
+endif()
 if(CMAKE_CROSSCOMPILING)
   list(APPEND WEFT_TEST_DEFINITIONS WEFT_TEST_EMULATED)  # memory figures are the emulator's, not ours
 endif()

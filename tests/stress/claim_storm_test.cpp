@@ -66,7 +66,7 @@ void compete(contested_fiber& fiber, std::size_t who, std::atomic<std::uint64_t>
 TEST(ClaimStorm, ExactlyOneEndsEachWait) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t waits =
-      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(140));
+      testing::storm_length{.usual = 100'000, .slow = 10'000, .long_run = 14'000'000}.now();
   contested_fiber fiber;
   std::atomic<std::uint64_t> wins{0};
   std::vector<std::thread> claimers;
@@ -114,8 +114,7 @@ TEST(ClaimStorm, ExactlyOneEndsEachWait) {
 // heavy barrier, as a scope does it.
 void race_cancellation(barrier_kind kind) {
   xoshiro256ss random(testing::test_seed());
-  const std::uint64_t rounds =
-      testing::scaled(500U, 100U) * static_cast<std::uint64_t>(testing::repetitions(100));
+  const std::uint64_t rounds = testing::storm_length{.usual = 500, .slow = 100, .long_run = 50'000}.now();
   struct fiber {
     wait_claim claim;
     cancel_flag flag;

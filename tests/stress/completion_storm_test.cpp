@@ -55,7 +55,7 @@ void finish_children(std::atomic<child_record*>& mailbox, xoshiro256ss random) {
 TEST(CompletionStorm, TheRecordIsFreedAtOnce) {
   xoshiro256ss seeds(testing::test_seed());
   const std::uint64_t children =
-      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(100));
+      testing::storm_length{.usual = 100'000, .slow = 10'000, .long_run = 10'000'000}.now();
   constexpr int pairs = 2;
   std::vector<std::thread> threads;
   for (int p = 0; p < pairs; ++p) {

@@ -26,7 +26,11 @@ namespace {
 
 using impl::xoshiro256ss;
 
+// Values a sender and storm; and storms a test.
 constexpr std::uint64_t values_each = testing::scaled<std::uint64_t>(300'000, 40'000);
+std::uint64_t storm_count() {
+  return testing::storm_length{.usual = 300'000, .slow = 40'000, .long_run = 6'000'000}.now() / values_each;
+}
 
 // Plain memory: whoever receives a value alone may touch its line. `sent` is written before, `received` after.
 struct line {
@@ -103,7 +107,7 @@ TYPED_TEST_SUITE(DequeChannelStormTest, both_kinds);
 // Small queues, so that everything overflows, fills up and runs dry all the time.
 TYPED_TEST(DequeChannelStormTest, EveryValueArrivesExactlyOnce) {
   xoshiro256ss random(testing::test_seed());
-  for (int storm = 0; storm < testing::repetitions(20); ++storm) {
+  for (std::uint64_t left = storm_count(); left > 0; --left) {
     for (const std::size_t team : {std::size_t{1}, std::size_t{3}}) {
       deque_channel<std::uint64_t, TypeParam> channel(
           team, {.local_capacity = 8, .global_capacity = 16, .global_interval = 7});
@@ -125,7 +129,7 @@ TYPED_TEST(DequeChannelStormTest, EveryValueArrivesExactlyOnce) {
 // The global queue alone, as small as it can be: senders and receivers are always at each other's heels.
 TEST(MpmcRingStorm, EveryItemArrivesExactlyOnce) {
   constexpr std::uint64_t senders = 2;
-  for (int storm = 0; storm < testing::repetitions(20); ++storm) {
+  for (std::uint64_t left = storm_count(); left > 0; --left) {
     for (const std::size_t capacity : {std::size_t{2}, std::size_t{64}}) {
       detail::mpmc_ring<std::uint64_t, detail::std_atomics> ring(capacity);
       ledger book(senders * values_each);

@@ -50,9 +50,11 @@ class ledger : public testing::deliveries {
   }
 };
 
-// Items a storm, each pushed and taken; and storms a test. In a long run that makes some 100 million operations.
+// Items a storm, each pushed and taken; and storms for each number of thieves.
 constexpr std::size_t item_count = testing::scaled<std::size_t>(800'000, 150'000);
-int storm_count() { return testing::repetitions(6); }
+std::uint64_t storm_count() {
+  return testing::storm_length{.usual = 800'000, .slow = 150'000, .long_run = 6'000'000}.now() / item_count;
+}
 
 struct tally {
   std::uint64_t stolen = 0;
@@ -175,7 +177,7 @@ TYPED_TEST(DequeStormTest, EveryItemIsTakenExactlyOnce) {
   xoshiro256ss random(testing::test_seed());
   for (int thieves = 1; thieves <= 3; ++thieves) {
     tally total;
-    for (int i = 0; i < storm_count(); ++i) {
+    for (std::uint64_t left = storm_count(); left > 0; --left) {
       typename TypeParam::deque deque(2, TypeParam::kind());
       ASSERT_EQ(storm(deque, thieves, total, random), ledger::verdict());
     }

@@ -74,14 +74,11 @@ void storm(std::size_t producer_count, std::size_t taker_count, std::size_t stoc
 
 TEST(GlobalQueueStorm, EverythingComesOutOnceAndInOrder) {
   storm(2, 2, 256,
-        testing::scaled<std::uint64_t>(10'000'000, 3'000'000) *
-            static_cast<std::uint64_t>(testing::storm_repetitions(5)));
+        testing::storm_length{.usual = 10'000'000, .slow = 3'000'000, .long_run = 50'000'000}.now());
 }
 
 TEST(GlobalQueueStorm, AFewRunnablesThatComeByAllTheTime) {
-  storm(3, 3, 2,
-        testing::scaled<std::uint64_t>(500'000, 300'000) *
-            static_cast<std::uint64_t>(testing::storm_repetitions(20)));
+  storm(3, 3, 2, testing::storm_length{.usual = 500'000, .slow = 300'000, .long_run = 3'000'000}.now());
 }
 
 // The idle protocol in small: a worker that finds nothing says that it will sleep, passes a heavy barrier, and looks
@@ -139,8 +136,7 @@ void sleep_storm(std::uint64_t pushes, Take&& take, Empty&& empty) {
 }
 
 std::uint64_t sleeps() {
-  return testing::scaled<std::uint64_t>(20'000, 10'000) *
-         static_cast<std::uint64_t>(testing::storm_repetitions(20));
+  return testing::storm_length{.usual = 20'000, .slow = 10'000, .long_run = 400'000}.now();
 }
 
 TEST(GlobalQueueStorm, TheLastLookBeforeSleepMissesNothing) {

@@ -193,9 +193,11 @@ void pause_for(std::uint32_t turns) {
 // Bursts, pauses, events and naps at random: every item is taken once, and none is left.
 TEST_P(IdleStormTest, EveryItemIsTakenOnce) {
   xoshiro256ss random(testing::test_seed());
-  const std::uint64_t items = testing::scaled(200'000, 10'000);
+  constexpr auto items = testing::scaled<std::uint64_t>(200'000, 10'000);
+  const std::uint64_t rounds =
+      testing::storm_length{.usual = items, .slow = items, .long_run = 50'000'000}.now() / items;
   const std::uint64_t events = items / 20;
-  for (int round = 0, rounds = testing::repetitions(250); round < rounds; ++round) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     std::vector<std::vector<std::atomic<std::uint8_t>>> ledger;
     for (std::uint32_t q = 0; q <= pushers; ++q) ledger.emplace_back(q == event_queue ? events : items);
     std::atomic<std::uint64_t> taken{0};
@@ -248,7 +250,7 @@ TEST_P(IdleStormTest, EveryItemIsTakenOnce) {
 TEST_P(IdleStormTest, NobodyFallsAsleepOverAPush) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t pushes =
-      testing::scaled(100'000U, 5'000U) * static_cast<std::uint64_t>(testing::repetitions(100));
+      testing::storm_length{.usual = 100'000, .slow = 5'000, .long_run = 10'000'000}.now();
   std::atomic<std::uint64_t> taken{0};
   storm<> s(1, 1, GetParam());
   s.start(random(), false,
@@ -273,8 +275,7 @@ TEST_P(IdleStormTest, NobodyFallsAsleepOverAPush) {
 TEST_P(IdleStormTest, NoItemWaitsWhileAWorkerSleeps) {
   xoshiro256ss random(testing::test_seed());
   constexpr std::uint32_t workers = 4;
-  const std::uint32_t rounds =
-      testing::scaled(3000U, 300U) * static_cast<std::uint32_t>(testing::repetitions(30));
+  const std::uint64_t rounds = testing::storm_length{.usual = 3000, .slow = 300, .long_run = 90'000}.now();
   std::atomic<std::uint64_t> started{0};
   std::atomic<std::uint64_t> ended{0};
   std::atomic<std::uint64_t> open{0};  // tasks with a smaller number may end
@@ -327,8 +328,7 @@ TEST_P(IdleStormTest, NoItemWaitsWhileAWorkerSleeps) {
 // work wakes another" would cost.
 TEST_P(IdleStormTest, APushThatStandsAloneWakesExactlyOne) {
   constexpr std::uint32_t workers = 4;
-  const std::uint64_t pushes =
-      testing::scaled(2000U, 200U) * static_cast<std::uint64_t>(testing::repetitions(20));
+  const std::uint64_t pushes = testing::storm_length{.usual = 2000, .slow = 200, .long_run = 40'000}.now();
   std::atomic<std::uint64_t> taken{0};
   storm<> s(workers, 2, GetParam());
   s.start(testing::test_seed(), false, [&](std::uint32_t, std::uint64_t) { taken.fetch_add(1); });
@@ -348,11 +348,13 @@ TEST_P(IdleStormTest, APushThatStandsAloneWakesExactlyOne) {
 // push wakes anyone while somebody searches is IdleTest's.)
 TEST_P(IdleStormTest, ABurstWakesHardlyMoreThanOneForEach) {
   constexpr std::uint32_t workers = 8;
-  const std::uint64_t items = testing::scaled(20'000U, 2'000U);
+  constexpr auto items = testing::scaled<std::uint64_t>(20'000, 2'000);
+  const std::uint64_t rounds =
+      testing::storm_length{.usual = items, .slow = items, .long_run = 400'000}.now() / items;
   std::atomic<std::uint64_t> taken{0};
   storm<> s(workers, 4, GetParam());
   s.start(testing::test_seed(), false, [&](std::uint32_t, std::uint64_t) { taken.fetch_add(1); });
-  for (int round = 0, rounds = testing::repetitions(20); round < rounds; ++round) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     while (!s.all_asleep()) std::this_thread::yield();
     const std::uint64_t before = s.idle.wake_count();
     const std::uint64_t taken_before = taken.load();
@@ -374,8 +376,8 @@ TEST_P(IdleStormTest, ABurstWakesHardlyMoreThanOneForEach) {
 // Workers come and go between sleep and shutdown; everybody ends, whenever it comes.
 TEST_P(IdleStormTest, AShutdownReachesEverybody) {
   xoshiro256ss random(testing::test_seed());
-  const int rounds = testing::scaled(1000, 100) * testing::repetitions(20);
-  for (int round = 0; round < rounds; ++round) {
+  const std::uint64_t rounds = testing::storm_length{.usual = 1000, .slow = 100, .long_run = 20'000}.now();
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     storm<> s(4, 2, GetParam());
     s.start(random(), true, [](std::uint32_t, std::uint64_t) {});
     if (random.below(2) == 0) pause_for(random.below(5000));

@@ -78,16 +78,16 @@ std::int64_t storm(const storm_size& size, ledger& faults) {
 
 TEST(InboxStorm, EverythingArrivesOnceAndInOrder) {
   ledger faults;
-  const auto pushes = testing::scaled<std::uint64_t>(8'000'000, 2'000'000) *
-                      static_cast<std::uint64_t>(testing::storm_repetitions(7));
+  const std::uint64_t pushes =
+      testing::storm_length{.usual = 8'000'000, .slow = 2'000'000, .long_run = 56'000'000}.now();
   EXPECT_EQ(storm<inbox>({.producers = 2, .takers = 2, .stock = 64, .pushes = pushes}, faults), 0);
   EXPECT_EQ(faults.faults(), 0) << faults.first();
 }
 
 TEST(InboxStorm, AFewRunnablesThatComeByAllTheTime) {
   ledger faults;
-  const auto pushes = testing::scaled<std::uint64_t>(500'000, 300'000) *
-                      static_cast<std::uint64_t>(testing::storm_repetitions(20));
+  const std::uint64_t pushes =
+      testing::storm_length{.usual = 500'000, .slow = 300'000, .long_run = 3'000'000}.now();
   EXPECT_EQ(storm<inbox>({.producers = 3, .takers = 3, .stock = 2, .pushes = pushes}, faults), 0);
   EXPECT_EQ(faults.faults(), 0) << faults.first();
 }
@@ -100,8 +100,8 @@ TEST(InboxStorm, WhoHasARunnableHasItAlone) {
     std::uint64_t hops = 0;  // guarded by the inboxes
   };
   constexpr std::size_t workers = 3;
-  const std::uint64_t hops = testing::scaled<std::uint64_t>(4'000'000, 1'500'000) *
-                             static_cast<std::uint64_t>(testing::storm_repetitions(9));
+  const std::uint64_t hops =
+      testing::storm_length{.usual = 4'000'000, .slow = 1'500'000, .long_run = 36'000'000}.now();
   std::vector<traveller> travellers(64);
   std::vector<inbox> boxes(workers);
   xoshiro256ss random(testing::test_seed());

@@ -68,7 +68,7 @@ void play_ping_pong(parker& a, parker& b, std::uint64_t turns) {
 
 TEST(ParkerStorm, PingPong) {
   const std::uint64_t turns =
-      testing::scaled(50'000U, 3'000U) * static_cast<std::uint64_t>(testing::repetitions(40));
+      testing::storm_length{.usual = 50'000, .slow = 3'000, .long_run = 2'000'000}.now();
   parker a;
   parker b;
   play_ping_pong(a, b, turns);
@@ -76,7 +76,7 @@ TEST(ParkerStorm, PingPong) {
 
 TEST(ParkerStorm, PingPongAroundOneSeat) {
   const std::uint64_t turns =
-      testing::scaled(50'000U, 3'000U) * static_cast<std::uint64_t>(testing::repetitions(40));
+      testing::storm_length{.usual = 50'000, .slow = 3'000, .long_run = 2'000'000}.now();
   fragile_loop loop;
   event_seat seat(loop);
   parker a(seat);
@@ -88,7 +88,7 @@ TEST(ParkerStorm, PingPongAroundOneSeat) {
 TEST(ParkerStorm, NoTokenIsLostAmongMany) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t each =
-      testing::scaled(100'000U, 10'000U) * static_cast<std::uint64_t>(testing::repetitions(200));
+      testing::storm_length{.usual = 100'000, .slow = 10'000, .long_run = 20'000'000}.now();
   constexpr std::uint64_t givers = 3;
   fragile_loop loop;
   event_seat seat(loop);
@@ -127,7 +127,7 @@ TEST(ParkerStorm, NoTokenIsLostAmongMany) {
 TEST(ParkerStorm, NeverDoTwoSit) {
   xoshiro256ss random(testing::test_seed());
   const std::uint64_t each =
-      testing::scaled(20'000U, 1'000U) * static_cast<std::uint64_t>(testing::repetitions(100));
+      testing::storm_length{.usual = 20'000, .slow = 1'000, .long_run = 2'000'000}.now();
   constexpr std::size_t threads = 4;
   fragile_loop loop;
   event_seat seat(loop);

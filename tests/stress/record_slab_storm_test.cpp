@@ -188,8 +188,8 @@ std::uint64_t walk(const slab_type& slab, std::size_t settled, const std::atomic
 }
 
 TEST(RecordSlabStorm, NoRecordIsInTwoHandsAndNoStaleHandleNamesOne) {
-  const auto lives = testing::scaled<std::uint64_t>(1'000'000, 250'000) *
-                     static_cast<std::uint64_t>(testing::storm_repetitions(34));
+  const std::uint64_t lives =
+      testing::storm_length{.usual = 1'000'000, .slow = 250'000, .long_run = 10'000'000}.now();
   constexpr int workers = 3;
   constexpr std::size_t settled = 100;
   slab_type slab({.body_bytes = 64, .first_block = 16, .most_block = 64});
@@ -236,8 +236,8 @@ TEST(RecordSlabStorm, NoRecordIsInTwoHandsAndNoStaleHandleNamesOne) {
 
 // One worker spawns, another runs: all records are freed abroad, and memory does not grow.
 TEST(RecordSlabStorm, WhatIsFreedAbroadComesHome) {
-  const auto lives = testing::scaled<std::uint64_t>(10'000'000, 1'000'000) *
-                     static_cast<std::uint64_t>(testing::storm_repetitions(10));
+  const std::uint64_t lives =
+      testing::storm_length{.usual = 10'000'000, .slow = 1'000'000, .long_run = 100'000'000}.now();
   slab_type slab({.body_bytes = 64});
   inbox to_run;
   ledger faults;
@@ -277,8 +277,8 @@ TEST(RecordSlabStorm, WhatIsFreedAbroadComesHome) {
 
 // Homes change hands all the time, and what was the last worker's is the next one's.
 TEST(RecordSlabStorm, HomesChangeHands) {
-  const auto tenancies = testing::scaled<std::uint64_t>(1'000'000, 100'000) *
-                         static_cast<std::uint64_t>(testing::storm_repetitions(20));
+  const std::uint64_t tenancies =
+      testing::storm_length{.usual = 1'000'000, .slow = 100'000, .long_run = 20'000'000}.now();
   constexpr int workers = 3;
   slab_type slab({.body_bytes = 64, .first_block = 4, .most_block = 4});
   ledger faults;
@@ -320,10 +320,10 @@ TEST(RecordSlabStorm, WhoFindsARecordFindsItMade) {
   using growing_slab = basic_record_slab<default_platform, filled, many_leaves>;
   constexpr int growers = 2;
   constexpr int records_each = 400;
-  const int rounds = testing::scaled(150, 100) * testing::storm_repetitions(20);
+  const std::uint64_t rounds = testing::storm_length{.usual = 150, .slow = 100, .long_run = 3'000}.now();
   ledger faults;
   std::uint64_t resolved = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
     growing_slab slab({.body_bytes = 0, .first_block = 4, .most_block = 4});
     std::atomic<int> growing{growers};
     std::atomic<std::uint64_t> told[growers] = {};  // relaxed: tells, and orders nothing

@@ -35,9 +35,12 @@ class ledger : public testing::deliveries {
   void take(runnable r) { deliveries::take(static_cast<entry*>(r.address())); }
 };
 
-/// Items a storm; and storms a test. In a long run that makes some 100 million operations.
+/// Items a storm; and storms a test.
 constexpr std::size_t item_count = testing::scaled<std::size_t>(600'000, 150'000);
-int storm_count() { return testing::scaled(6, 3) * testing::repetitions(7); }
+std::uint64_t storm_count() {
+  return testing::storm_length{.usual = 3'600'000, .slow = 450'000, .long_run = 25'200'000}.now() /
+         item_count;
+}
 
 constexpr std::size_t most_workers = 4;
 
@@ -238,7 +241,7 @@ storm_result one_storm(std::size_t thieves, barrier_kind barriers, xoshiro256ss&
 
 void storm(std::size_t thieves, barrier_kind barriers) {
   xoshiro256ss random(testing::test_seed());
-  for (int run = 0; run < storm_count(); ++run) {
+  for (std::uint64_t left = storm_count(); left > 0; --left) {
     const auto [verdict, total, by_owner] = one_storm<work_deque_rules>(thieves, barriers, random);
     std::printf("%zu thieves: %llu by the owner, %llu grants, %llu claims, %llu disappointments\n", thieves,
                 static_cast<unsigned long long>(by_owner), static_cast<unsigned long long>(total.granted),
@@ -297,7 +300,7 @@ duel_result duel(barrier_kind barriers, std::size_t items) {
 }
 
 void duels(barrier_kind barriers) {
-  for (int run = 0; run < storm_count(); ++run) {
+  for (std::uint64_t left = storm_count(); left > 0; --left) {
     const duel_result result = duel<work_deque_rules>(barriers, item_count);
     std::printf("%llu of %zu stolen\n", static_cast<unsigned long long>(result.stolen), item_count);
     EXPECT_EQ(result.verdict, ledger::verdict{});

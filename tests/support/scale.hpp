@@ -3,6 +3,7 @@
 // scale — how much a heavy test does in this build.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace weft::testing {
@@ -17,20 +18,27 @@ constexpr T scaled([[maybe_unused]] T full, [[maybe_unused]] T small) {
 #endif
 }
 
-/// How often a randomised test repeats itself: once, or many times in a long run (WEFT_TEST_LONG=1, which
-/// ./do test --full sets).
-inline int repetitions(int long_run) {
+/// Whether this is a long run: WEFT_TEST_LONG=1, which ./do test --full sets.
+inline bool is_long_run() {
   const char* const asked = ::secure_getenv("WEFT_TEST_LONG");
-  return asked != nullptr && asked[0] == '1' ? long_run : 1;
+  return asked != nullptr && asked[0] == '1';
 }
 
-/// The same for a storm, whose long run in a release build would be far too long in one with all assertions.
-inline int storm_repetitions(int long_run) {
-#ifdef NDEBUG
-  return repetitions(long_run);
-#else
-  return repetitions(long_run > 8 ? long_run / 8 : 1);
+/// How often a randomised test repeats itself: once, or many times in a long run.
+inline int repetitions(int long_run) { return is_long_run() ? long_run : 1; }
+
+/// How many operations a storm consists of.
+struct storm_length {
+  std::uint64_t usual = 0;     ///< in ordinary builds
+  std::uint64_t slow = 0;      ///< in slow ones, as for scaled()
+  std::uint64_t long_run = 0;  ///< in a long run of the builds that look most closely: release, asan and tsan
+
+  [[nodiscard]] std::uint64_t now() const {
+#if defined(WEFT_TEST_LONG_STORMS)
+    if (is_long_run()) return long_run;
 #endif
-}
+    return scaled(usual, slow);
+  }
+};
 
 }  // namespace weft::testing
