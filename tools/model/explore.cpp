@@ -42,12 +42,15 @@ class quiet_errors {
   static inline int saved = -1;
 };
 
+#if WEFT_ADDRESS_SANITIZER || WEFT_THREAD_SANITIZER
+/// Sanitizers want to see crashes themselves.
+struct crash_catcher {};
+#else
 /// While one lives, a failed check or a wild pointer in the code under test is a failure of the execution and not the
-/// end of the process. Sanitizers want to see such things themselves.
+/// end of the process.
 class crash_catcher {
  public:
   crash_catcher() {
-#if !WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER
     struct sigaction action {};
     action.sa_handler = [](int signal) {
       if (!execution::now().runs_threads()) {  // the checker itself, or a model that is being set up
@@ -63,20 +66,18 @@ class crash_catcher {
     };
     action.sa_flags = SA_NODEFER;  // the handler leaves by a switch
     for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &action, &before_[i]);
-#endif
   }
   crash_catcher(const crash_catcher&) = delete;
   crash_catcher& operator=(const crash_catcher&) = delete;
   ~crash_catcher() {
-#if !WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER
     for (std::size_t i = 0; i < signals.size(); ++i) ::sigaction(signals[i], &before_[i], nullptr);
-#endif
   }
 
  private:
   static constexpr std::array<int, 3> signals{SIGABRT, SIGSEGV, SIGBUS};
   std::array<struct sigaction, signals.size()> before_{};
 };
+#endif
 
 class search {
  public:
@@ -200,7 +201,7 @@ std::size_t interesting(const trail& schedule) {
 }  // namespace
 
 verdict explore(execution& on, const execution::body& model, const effort& how, bool shrink) {
-  const crash_catcher catching;
+  [[maybe_unused]] const crash_catcher catching;
   verdict v = search_quietly(on, model, how);
   if (v.found && shrink) {
     const trail shorter = shrink_schedule(on, model, v.found->schedule);
@@ -214,7 +215,7 @@ verdict explore(execution& on, const execution::body& model, const effort& how, 
 }
 
 std::optional<finding> replay(execution& on, const execution::body& model, const trail& schedule) {
-  const crash_catcher catching;
+  [[maybe_unused]] const crash_catcher catching;
   run_settings how;
   how.traced = true;
   if (on.run(model, schedule, oracle::strategy::dull, 0, how) != outcome::failed) return std::nullopt;
@@ -228,7 +229,7 @@ std::optional<finding> replay(execution& on, const execution::body& model, const
 }
 
 trail shrink_schedule(execution& on, const execution::body& model, trail schedule) {
-  const crash_catcher catching;
+  [[maybe_unused]] const crash_catcher catching;
   const quiet_errors quiet;
   if (on.run(model, schedule, oracle::strategy::dull, 0, {}) != outcome::failed) return schedule;
   const std::string why = on.failure();
