@@ -5,6 +5,7 @@
 // The same small programs for three deques: asymmetric, asymmetric where the kernel has no membarrier, and symmetric.
 // After them the faults that have hurt other deques, each planted and found.
 #include "model/model.hpp"
+#include "support/bench_in.hpp"
 
 #include <weft/detail/chase_lev.hpp>
 
@@ -18,6 +19,7 @@ namespace {
 using model::platform;
 using model::require;
 using model::world;
+using testing::bench_in;
 
 /// Who has got what. Items are numbers from 1 on, so that a slot nobody has written shows.
 template <class Orders, barrier_kind Kind, class Platform = platform>
@@ -57,14 +59,6 @@ struct bench {
 using asymmetric = bench<asymmetric_orders, barrier_kind::asymmetric>;
 using fall_back = bench<asymmetric_orders, barrier_kind::symmetric>;
 using symmetric = bench<symmetric_orders, barrier_kind::symmetric>;
-
-/// A deque, and at the end of the scene everything in it has been taken once.
-template <class Bench>
-Bench& bench_in(world& in, std::size_t capacity) {
-  auto& b = in.make<Bench>(capacity);
-  in.finally([&b] { b.settle(); });
-  return b;
-}
 
 template <class Bench>
 void last_item(world& in) {

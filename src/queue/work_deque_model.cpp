@@ -7,6 +7,7 @@
 #include "queue/work_deque.hpp"
 
 #include "model/model.hpp"
+#include "support/bench_in.hpp"
 #include "support/broken_deques.hpp"
 #include "support/model_items.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 
 using model::platform;
 using model::world;
+using testing::bench_in;
 
 constexpr thief_id first{1};
 constexpr thief_id second{2};
@@ -108,14 +110,6 @@ struct bench {
 
 using asymmetric = bench<work_deque_rules, barrier_kind::asymmetric>;
 using fall_back = bench<work_deque_rules, barrier_kind::symmetric>;
-
-/// A deque, and at the end of the scene everything in it has been taken once.
-template <class Bench>
-Bench& bench_in(world& in, std::uint32_t capacity) {
-  auto& b = in.make<Bench>(capacity);
-  in.finally([&b] { b.settle(); });
-  return b;
-}
 
 template <class Bench>
 void last_item(world& in) {

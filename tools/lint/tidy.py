@@ -26,10 +26,14 @@ tops = ("src", "include", "tests", "examples", "bench", "tools")
 finding_line = re.compile(r"^(?:\S.*:\d+:\d+: )?(?:error|warning): ")
 
 
-def our_files(db, root):
+def database(folder):
+    """What is compiled and how: the entries of the folder's compile_commands.json."""
+    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def our_files(entries, root):
     """C and C++ files of this repository that the database compiles."""
-    with open(os.path.join(db, "compile_commands.json"), encoding="utf-8") as file:
-        entries = json.load(file)
     paths = {os.path.realpath(os.path.join(entry["directory"], entry["file"])) for entry in entries}
     homes = tuple(os.path.join(os.path.realpath(root), top) + os.sep for top in tops)
     return sorted(path for path in paths if path.startswith(homes) and path.endswith((".cpp", ".c")))
@@ -39,10 +43,9 @@ def is_test(path):
     return path.endswith(("_test.cpp", "_model.cpp")) or f"{os.sep}tests{os.sep}" in path
 
 
-def compiler_options(db):
+def compiler_options(entries):
     """The folders, definitions and language that the database's files are compiled with, all together."""
-    with open(os.path.join(db, "compile_commands.json"), encoding="utf-8") as file:
-        words = [word for entry in json.load(file) for word in entry["command"].split()]
+    words = [word for entry in entries for word in entry["command"].split()]
     return list(dict.fromkeys(word for word in words if word.startswith(("-I", "-D", "-std="))))
 
 
@@ -87,7 +90,8 @@ def main():
         print("clang-tidy-14 is not installed")
         return 1
     try:
-        files = our_files(args.db, args.root)
+        entries = database(args.db)
+        files = our_files(entries, args.root)
     except (OSError, ValueError, KeyError) as why:
         print(f"{args.db}: no usable compile_commands.json: {why}")
         return 1
@@ -102,7 +106,7 @@ def main():
             with open(everything, "w", encoding="utf-8") as file:
                 file.writelines(f'#include "{name}"\n' for name in headers(args.root))
             config = f"--config-file={os.path.join(args.root, '.clang-tidy')}"
-            commands.insert(0, ([tool, "--quiet", config, everything, "--", *compiler_options(args.db)], everything))
+            commands.insert(0, ([tool, "--quiet", config, everything, "--", *compiler_options(entries)], everything))
         found = pool.map(lambda pair: check(*pair, args.root), commands)
         unique = dict.fromkeys(block for blocks in found for block in blocks)
     prefix = os.path.realpath(args.root) + os.sep

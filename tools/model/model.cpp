@@ -66,7 +66,7 @@ execution& the_execution() {
 
 effort affordable_effort() {
   effort how;
-  const bool long_run = testing::repetitions(2) == 2;
+  const bool long_run = testing::is_long_run();
   how.pct = testing::scaled(long_run ? 1'000'000U : 100'000U, 100U);
   how.random = how.pct / 5;
   how.preemptions = testing::scaled(long_run ? 3U : 2U, 1U);
