@@ -7,6 +7,7 @@
 
 set(WEFT_PUBLIC_HEADERS
     include/weft/backoff.hpp
+    include/weft/cancelled.hpp
     include/weft/config.hpp
     include/weft/deque.hpp
     include/weft/deque_channel.hpp
@@ -17,11 +18,20 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/chase_lev_buffer.hpp
     include/weft/detail/mpmc_ring.hpp
     include/weft/detail/sanitizers.hpp
+    include/weft/detail/source_site.hpp
+    include/weft/detail/task_access.hpp
+    include/weft/detail/task_body.hpp
+    include/weft/detail/task_code.hpp
     include/weft/detail/words.hpp
     include/weft/error.hpp
     include/weft/fwd.hpp
+    include/weft/handle.hpp
     include/weft/result.hpp
+    include/weft/runtime.hpp
+    include/weft/spawn.hpp
     include/weft/steal_result.hpp
+    include/weft/suspend.hpp
+    include/weft/this_fiber.hpp
     include/weft/weft.hpp
 )
 set(WEFT_SOURCES
@@ -54,6 +64,12 @@ set(WEFT_SOURCES
     src/stack/usage.cpp
     # event
     src/event/futex_loop.cpp
+    # sched
+    src/sched/loop.cpp
+    src/sched/pool.cpp
+    src/sched/runtime.cpp
+    src/sched/unobserved.cpp
+    src/sched/worker.cpp
 )
 if(NOT WEFT_USES_BOOST_SWITCH)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")

@@ -45,6 +45,8 @@ enum class errc : int {
   shadow_stack_active = 23,
   /// No memory is left for what weft keeps of a task.
   out_of_memory = 24,
+  /// The caller runs in no runtime: call weft::run, or the member of a weft::runtime.
+  no_runtime = 25,
 };
 
 /// The category of every weft::errc; its name is "weft".

@@ -23,6 +23,7 @@ namespace weft::impl {
 struct carrier {
   exception_state* exceptions = nullptr;  // the thread's __cxa_eh_globals
   bool keep_fp_control = false;           // whether the floating-point control words travel with contexts
+  bool is_worker = false;                 // whether it is the base of a worker of the scheduler
   context* current = nullptr;             // which context runs on the thread now; &native for its own stack
   context native;                         // the thread's own stack, parked here while a fiber runs
 };

@@ -53,6 +53,7 @@ class category final : public std::error_category {
       case errc::shadow_stack_active:
         return "a hardware shadow stack is active in this process, which the context switch does not support";
       case errc::out_of_memory: return "no memory left for another task";
+      case errc::no_runtime: return "no runtime here: call weft::run, or spawn into a weft::runtime";
     }
     return "unknown weft error";
   }

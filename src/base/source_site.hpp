@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// source_site — a place in somebody's source, to be named in reports.
-//
-// std::source_location would do, but clang 14 has none with libstdc++; the builtins beneath it are everywhere.
+// source_site — a place in somebody's source, by the name that weft's insides know it by.
 #pragma once
 
-#include <cstdint>
+#include <weft/detail/source_site.hpp>
 
 namespace weft::impl {
-
-struct source_site {
-  const char* file = nullptr;  // null where the place is not known
-  std::uint32_t line = 0;
-
-  /// The place of the call, when used as a default argument.
-  static constexpr source_site current(const char* file = __builtin_FILE(),
-                                       std::uint32_t line = __builtin_LINE()) noexcept {
-    return {file, line};
-  }
-};
-
+using detail::source_site;
 }  // namespace weft::impl

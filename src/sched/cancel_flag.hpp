@@ -34,6 +34,9 @@ class basic_cancel_flag {
     flag_.store(1, std::memory_order_release);  // [CF-request] pairs with both acquires
   }
 
+  /// Makes the flag ready for another task, by whoever has its record alone.
+  void reset() noexcept { flag_.store(0, std::memory_order_relaxed); }  // relaxed: published with the record
+
   /// Between the requests and the look at the waits, once for any number of them.
   static void settle(barrier_kind kind) noexcept {
     if constexpr (Rules::canceller_has_barrier) Platform::heavy_barrier(kind);  // [CF-wait]

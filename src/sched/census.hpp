@@ -25,7 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <optional>
 
 namespace weft::impl {
 
@@ -37,6 +37,8 @@ struct census_rules {
   static constexpr bool stranger_has_barrier = true;
   static constexpr bool closer_has_barrier = true;
   static constexpr bool ends_first = true;
+  static constexpr bool sleeper_has_barrier = true;
+  static constexpr bool last_has_barrier = true;
 };
 
 /// A worker's row.
@@ -71,14 +73,15 @@ class basic_census {
 
   explicit basic_census(barrier_kind barriers) noexcept : barriers_(barriers) {}
 
-  /// A stranger begins a task. Returns false if the census is closed: then nothing was begun.
-  [[nodiscard]] bool try_begin() noexcept {
-    strangers_begun_.fetch_add(1, std::memory_order_relaxed);
+  /// A stranger begins a task. Returns how many strangers' tasks came before it; nothing if the census is closed: then
+  /// nothing was begun.
+  [[nodiscard]] std::optional<std::uint64_t> try_begin() noexcept {
+    const std::uint64_t before = strangers_begun_.fetch_add(1, std::memory_order_relaxed);
     if constexpr (Rules::stranger_has_barrier) Platform::light_barrier(barriers_);  // [CE-close]
     if (WEFT_LIKELY(closed_.load(std::memory_order_relaxed) == 0))
-      return true;                                             // relaxed: the barrier orders it
+      return before;                                           // relaxed: the barrier orders it
     strangers_ended_.fetch_add(1, std::memory_order_release);  // [CE-end]
-    return false;
+    return std::nullopt;
   }
 
   /// From now on strangers are turned away.
@@ -94,6 +97,19 @@ class basic_census {
     if constexpr (!Rules::ends_first) return sum_begun(rows) == sum_ended(rows);
     const std::uint64_t ended = sum_ended(rows);
     return sum_begun(rows) == ended;
+  }
+
+  /// For a worker that goes to sleep: whether the census is closed, and nobody is alive any more. Of all workers, the last
+  /// one for which that is so is told; then whoever has closed it must be told. Costs a heavy barrier once it is closed.
+  ///
+  /// [CE-last] Either a worker that has counted an end sees that the census is closed, or whoever closes it sees the end.
+  /// And of two workers that both see it closed, the one whose heavy barrier comes later sees the other's ends.
+  template <class Rows>
+  [[nodiscard]] bool is_last_one_out(const Rows& rows) const noexcept {
+    if constexpr (Rules::sleeper_has_barrier) Platform::light_barrier(barriers_);  // [CE-last]
+    if (WEFT_LIKELY(!is_closed())) return false;
+    if constexpr (Rules::last_has_barrier) Platform::heavy_barrier(barriers_);  // [CE-last]
+    return is_quiet(rows);
   }
 
   /// How many are alive, more or less.

@@ -89,6 +89,43 @@ void stranger_and_closer(world& in) {
 }
 MODEL(CensusModel, AStrangerIsTurnedAwayOrCounted) { stranger_and_closer<census_rules>(world); }
 
+/// Two workers end a task each and go to sleep; one of them, or whoever has closed the census, finds that it is over.
+template <class Rules>
+void last_one_out(world& in) {
+  struct told : state<Rules> {
+    platform::atomic<int> is_told{0};
+  };
+  auto& s = in.make<told>();
+  s.begin(0);
+  s.begin(1);
+  for (const std::size_t row : {0U, 1U}) {
+    in.thread(row == 0 ? "first" : "second", [&s, row] {
+      s.rows[row].end();
+      if (s.census.is_last_one_out(s.rows)) s.is_told.store(1, std::memory_order_relaxed);
+    });
+  }
+  in.thread("closes", [&s] {
+    s.census.close();
+    if (s.census.is_quiet(s.rows)) s.is_told.store(1, std::memory_order_relaxed);
+  });
+  in.finally(
+      [&s] { require(s.is_told.load(std::memory_order_relaxed) == 1, "all are dead, and nobody is told"); });
+}
+MODEL(CensusModel, TheLastOneOutTells) { last_one_out<census_rules>(world); }
+
+struct sleeper_without_barrier : census_rules {
+  static constexpr bool sleeper_has_barrier = false;
+};
+MODEL_FINDS(PlantedCensusModel, ASleeperWithoutItsBarrier, "nobody is told") {
+  last_one_out<sleeper_without_barrier>(world);
+}
+struct last_without_barrier : census_rules {
+  static constexpr bool last_has_barrier = false;
+};
+MODEL_FINDS(PlantedCensusModel, TheLastOneWithoutItsBarrier, "nobody is told") {
+  last_one_out<last_without_barrier>(world);
+}
+
 struct adds_up_beginnings_first : census_rules {
   static constexpr bool ends_first = false;
 };

@@ -41,6 +41,9 @@ enum class wake_cause : std::uint8_t {
   cancelled,  ///< the fiber was asked to stop
 };
 
+/// Whether a wait may be ended because the fiber was asked to stop.
+enum class wait_kind : std::uint8_t { cancellable, shielded };
+
 /// Who owns the fiber's stack, and who makes it runnable.
 enum class wait_state : std::uint8_t { running, armed, parked, claimed_early, claimed };
 
@@ -68,13 +71,19 @@ enum class disarm_outcome : std::uint8_t {
   claimed,   ///< go on, but not before finish(): the wait was ended by somebody
 };
 
-/// The word taken apart: bits 0..2 state, 3..10 cause, 11..63 epoch.
+/// The word taken apart: bits 0..2 state, 3..9 cause, 10 shielded, 11..63 epoch.
 class wait_word {
  public:
   constexpr explicit wait_word(std::uint64_t bits) noexcept : bits_(bits) {}
   constexpr wait_word(std::uint64_t epoch, wait_state state, wake_cause cause = wake_cause::none) noexcept
       : bits_(epoch << epoch_shift | static_cast<std::uint64_t>(cause) << cause_shift |
               static_cast<std::uint64_t>(state)) {}
+
+  /// A wait that begins.
+  [[nodiscard]] static constexpr wait_word armed(std::uint64_t epoch, wait_kind kind) noexcept {
+    const wait_word open(epoch, wait_state::armed);
+    return kind == wait_kind::shielded ? wait_word(open.bits_ | shield_bit) : open;
+  }
 
   [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr wait_state state() const noexcept {
@@ -92,15 +101,24 @@ class wait_word {
   [[nodiscard]] constexpr bool is_claimed() const noexcept {
     return state() == wait_state::claimed_early || state() == wait_state::claimed;
   }
+  [[nodiscard]] constexpr bool is_shielded() const noexcept { return (bits_ & shield_bit) != 0; }
+
+  /// The same wait, off its stack.
+  [[nodiscard]] constexpr wait_word parked() const noexcept {
+    return wait_word((bits_ & ~state_mask) | static_cast<std::uint64_t>(wait_state::parked));
+  }
   /// The same wait, claimed.
   [[nodiscard]] constexpr wait_word claimed_by(wake_cause cause) const noexcept {
-    return {epoch(), state() == wait_state::armed ? wait_state::claimed_early : wait_state::claimed, cause};
+    const wait_word claimed(
+        epoch(), state() == wait_state::armed ? wait_state::claimed_early : wait_state::claimed, cause);
+    return wait_word(claimed.bits_ | (bits_ & shield_bit));
   }
 
  private:
   static constexpr std::uint64_t state_mask = 7;
   static constexpr unsigned cause_shift = 3;
-  static constexpr std::uint64_t cause_mask = 0xff;
+  static constexpr std::uint64_t cause_mask = 0x7f;
+  static constexpr std::uint64_t shield_bit = std::uint64_t{1} << 10U;
   static constexpr unsigned epoch_shift = 11;
 
   std::uint64_t bits_;
@@ -136,10 +154,10 @@ class basic_wait_claim {
   // -- The fiber --------------------------------------------------------------------------------------------------
 
   /// Begins a wait. From now on it can be claimed by whoever has the ticket, or finds the fiber by itself.
-  [[nodiscard]] wait_ticket arm() noexcept {
+  [[nodiscard]] wait_ticket arm(wait_kind kind = wait_kind::cancellable) noexcept {
     const wait_word before(word_.load(std::memory_order_relaxed));  // relaxed: the fiber's own while it runs
     WEFT_ASSERT(before.state() == wait_state::running, "WC1: a fiber that waits begins to wait");
-    const wait_word next((before.epoch() + 1) & epoch_mask, wait_state::armed);
+    const wait_word next = wait_word::armed((before.epoch() + 1) & epoch_mask, kind);
     // relaxed: the ticket travels by what publishes it; a canceller comes by the barriers of cancel_flag.
     word_.store(next.bits(), std::memory_order_relaxed);
     return {next.epoch()};
@@ -147,8 +165,9 @@ class basic_wait_claim {
 
   /// Ends the wait before the switch, because the fiber has found by itself what it was to wait for.
   [[nodiscard]] disarm_outcome try_disarm() noexcept {
-    const std::uint64_t epoch = word_approx().epoch();  // the fiber's own
-    std::uint64_t seen = wait_word(epoch, wait_state::armed).bits();
+    const wait_word before = word_approx();  // claimed or not, its epoch and kind are the fiber's own
+    const std::uint64_t epoch = before.epoch();
+    std::uint64_t seen = armed_of(before).bits();
     // relaxed: nothing was handed over if nobody has claimed, and if somebody has, finish() acquires it.
     const bool disarmed = word_.compare_exchange_strong(seen, wait_word(epoch, wait_state::running).bits(),
                                                         std::memory_order_relaxed, std::memory_order_relaxed);
@@ -171,10 +190,9 @@ class basic_wait_claim {
   /// The fiber is off its stack, and everything of it is in its record. After this it may run elsewhere: unless it must be
   /// requeued, nothing of it may be touched.
   [[nodiscard]] park_outcome complete_park() noexcept {
-    const std::uint64_t epoch = word_approx().epoch();  // the fiber's own, and it has not gone on
-    const wait_word next(epoch, wait_state::parked);
-    std::uint64_t seen = wait_word(epoch, wait_state::armed).bits();
-    const bool parked = Rules::park(word_, seen, next.bits());
+    const wait_word armed = armed_of(word_approx());  // the fiber's own, and it has not gone on
+    std::uint64_t seen = armed.bits();
+    const bool parked = Rules::park(word_, seen, armed.parked().bits());
     WEFT_ASSERT(parked || wait_word(seen).state() == wait_state::claimed_early,
                 "WC2: parking what is not armed");
     return parked ? park_outcome::parked : park_outcome::must_requeue;
@@ -188,9 +206,10 @@ class basic_wait_claim {
         cause, [ticket](wait_word now) { return now.epoch() == ticket.epoch || !Rules::checks_epoch; });
   }
 
-  /// Tries to end whatever wait stands now: for a canceller, which comes to the fiber and not to one of its waits.
+  /// Tries to end whatever wait stands now, unless it is shielded: for a canceller, which comes to the fiber and not to
+  /// one of its waits.
   [[nodiscard]] claim_outcome try_claim_standing(wake_cause cause) noexcept {
-    return try_claim_if(cause, [](wait_word) { return true; });
+    return try_claim_if(cause, [](wait_word now) { return !now.is_shielded(); });
   }
 
   /// What the word says now. The epoch is the fiber's own to change.
@@ -200,6 +219,11 @@ class basic_wait_claim {
 
  private:
   static constexpr std::uint64_t epoch_mask = (std::uint64_t{1} << 53U) - 1;
+
+  // How the word looks while the wait that stands, or was claimed, is armed.
+  [[nodiscard]] static constexpr wait_word armed_of(wait_word now) noexcept {
+    return wait_word::armed(now.epoch(), now.is_shielded() ? wait_kind::shielded : wait_kind::cancellable);
+  }
 
   template <class Meant>
   [[nodiscard]] claim_outcome try_claim_if(wake_cause cause, Meant&& meant) noexcept {

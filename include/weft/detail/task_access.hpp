@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// task_access — what the templates that make tasks ask of the library.
+#pragma once
+
+#include <weft/config.hpp>
+#include <weft/detail/source_site.hpp>
+#include <weft/detail/task_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// A task's record, of which the templates know nothing but the body.
+struct task_record;
+/// What a runtime keeps to itself.
+struct runtime_core;
+
+/// How much of a closure or a result fits into a record; what is larger goes to the heap.
+inline constexpr std::size_t task_body_bytes = 80;
+
+/// A record for a task of this runtime; null: of the one that the caller runs in.
+///
+/// Throws: std::system_error without memory, or where there is no runtime.
+[[nodiscard]] WEFT_EXPORT task_record& new_task(runtime_core* in, const task_code& code, source_site site);
+
+/// Where to put the closure.
+[[nodiscard]] inline void* body_of(task_record& made) noexcept {
+  constexpr std::size_t head_bytes = 112;  // asserted by the library
+  return reinterpret_cast<std::byte*>(&made) + head_bytes;
+}
+
+/// Gives back a record whose closure could not be made.
+WEFT_EXPORT void discard_task(task_record& blank) noexcept;
+
+/// Lets the task run. Throws std::system_error(errc::closed) if its runtime takes no more; then the closure is destroyed.
+WEFT_EXPORT void begin_task(task_record& made);
+
+/// Waits until the task has ended. A cancellation point.
+[[nodiscard]] WEFT_EXPORT task_outcome await_end(task_record& of);
+[[nodiscard]] WEFT_EXPORT bool has_ended(const task_record& one) noexcept;
+/// Gives back the record of a task that has ended and whose result was taken.
+WEFT_EXPORT void release_task(task_record& ended) noexcept;
+/// Gives up the handle. A failure that nobody can look at any more is reported when it comes.
+WEFT_EXPORT void drop_task(task_record& held) noexcept;
+/// Asks the task to stop.
+WEFT_EXPORT void request_cancel(task_record& held) noexcept;
+[[nodiscard]] WEFT_EXPORT std::uint64_t id_of(const task_record& one) noexcept;
+
+}  // namespace weft::detail

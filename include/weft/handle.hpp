@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// handle — a task that was spawned, in the hands of whoever wants to know how it comes out.
+#pragma once
+
+#include <weft/detail/assert.hpp>
+#include <weft/detail/task_body.hpp>
+#include <weft/error.hpp>
+
+#include <exception>
+#include <system_error>
+#include <utility>
+
+namespace weft {
+
+/// Joins a task, gives its value or rethrows what it threw, and asks it to stop.
+///
+/// A handle that is dropped lets its task go on by itself. If that task fails, nobody can look at the failure any more,
+/// and it is reported; it is never silent.
+///
+/// Example:
+///     weft::handle<int> answer = weft::spawn([] { return 6 * 7; });
+///     std::cout << answer.join();
+///
+/// Thread safety: as for any value; the task may be anywhere.
+template <class R>
+class [[nodiscard]] handle {
+ public:
+  /// A handle to nothing.
+  handle() noexcept = default;
+  handle(handle&& other) noexcept : task_(std::exchange(other.task_, nullptr)) {}
+  handle& operator=(handle&& other) noexcept {
+    handle(std::move(other)).swap(*this);
+    return *this;
+  }
+  handle(const handle&) = delete;
+  handle& operator=(const handle&) = delete;
+  ~handle() {
+    if (task_ != nullptr) detail::drop_task(*task_);
+  }
+
+  /// Waits until the task has ended, and gives its value. The handle is empty then.
+  ///
+  /// Cancellation point: yes; the handle keeps the task if the wait is cancelled.
+  /// Throws: what the task threw; std::system_error(errc::cancelled) if it stopped because it was asked to.
+  R join() {
+    WEFT_CHECK(task_ != nullptr, "an empty handle was joined");
+    const detail::task_outcome outcome = detail::await_end(*task_);
+    struct release_at_end {
+      detail::task_record* task;
+      ~release_at_end() { detail::release_task(*task); }
+    } release{std::exchange(task_, nullptr)};
+    void* const body = detail::body_of(*release.task);
+    switch (outcome) {
+      case detail::task_outcome::value: break;
+      case detail::task_outcome::error: {
+        const std::exception_ptr error = std::move(detail::error_in(body));
+        std::destroy_at(&detail::error_in(body));
+        std::rethrow_exception(error);
+      }
+      default: throw std::system_error(make_error_code(errc::cancelled));
+    }
+    return detail::take_result<R>(body);
+  }
+
+  /// Whether join() would return at once.
+  [[nodiscard]] bool is_done() const noexcept {
+    WEFT_CHECK(task_ != nullptr, "an empty handle was asked");
+    return detail::has_ended(*task_);
+  }
+
+  /// Asks the task to stop: its next wait throws weft::cancelled. Does not wait for that.
+  void request_cancel() noexcept {
+    if (task_ != nullptr) detail::request_cancel(*task_);
+  }
+
+  /// Lets the task go on by itself.
+  void detach() noexcept {
+    if (task_ != nullptr) detail::drop_task(*std::exchange(task_, nullptr));
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return task_ != nullptr; }
+  [[nodiscard]] std::uint64_t id() const noexcept {
+    WEFT_CHECK(task_ != nullptr, "an empty handle was asked");
+    return detail::id_of(*task_);
+  }
+
+  void swap(handle& other) noexcept { std::swap(task_, other.task_); }
+
+  /// For the functions that spawn.
+  explicit handle(detail::task_record& task) noexcept : task_(&task) {}
+
+ private:
+  detail::task_record* task_ = nullptr;
+};
+
+}  // namespace weft

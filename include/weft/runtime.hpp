@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// runtime — workers and everything that tasks need; and run(), which makes one for as long as a program's main lasts.
+#pragma once
+
+#include <weft/spawn.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// How a runtime is made. What is left alone is chosen for the machine.
+struct runtime_options {
+  std::uint32_t workers = 0;  ///< 1 to 256; 0: as many as this process has processors
+  std::uint64_t seed = 0;     ///< all chance in the runtime comes from it; 0: a random one
+};
+
+/// A number of workers on which tasks run. Several may exist at a time; none lives by itself.
+///
+/// Thread safety: any thread; destroyed by a thread that is none of its workers.
+class WEFT_EXPORT runtime {
+ public:
+  /// Starts the workers.
+  ///
+  /// Throws: std::system_error if the system has no thread, memory or stack for them; std::invalid_argument for options
+  ///         that cannot be.
+  explicit runtime(const runtime_options& how = {});
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+  /// Asks all tasks to stop, waits for them, and ends the workers.
+  ~runtime();
+
+  /// Runs the function as a task. From a task of this runtime or any thread.
+  template <std::invocable F>
+  [[nodiscard]] handle<detail::task_result<F>> spawn(
+      F&& function, detail::source_site site = detail::source_site::current()) {
+    return detail::spawn_in(core_.get(), std::forward<F>(function), site);
+  }
+
+  /// Asks all tasks to stop that live now, and those that they spawn.
+  void request_cancel() noexcept;
+
+  [[nodiscard]] std::uint32_t workers() const noexcept;
+
+ private:
+  struct end_core {
+    void operator()(detail::runtime_core* core) const noexcept;
+  };
+  std::unique_ptr<detail::runtime_core, end_core> core_;
+};
+
+/// Runs `main` as task 0 of a runtime that lives as long, and gives what it returns: for nothing, 0. When main has
+/// returned or thrown, tasks that are still alive are asked to stop, and waited for.
+///
+/// Throws: what main throws; what the constructor of runtime throws.
+template <std::invocable F>
+auto run(F&& main, const runtime_options& how = {},
+         detail::source_site site = detail::source_site::current()) {
+  runtime all(how);
+  if constexpr (std::is_void_v<detail::task_result<F>>) {
+    all.spawn(std::forward<F>(main), site).join();
+    return 0;
+  } else {
+    return all.spawn(std::forward<F>(main), site).join();
+  }
+}
+
+}  // namespace weft

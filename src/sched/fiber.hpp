@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fiber — a stack with a worker's loop at its base, and the task that stands on it.
+//
+// A loop runs tasks that never wait as plain calls. When one waits, the stack with all that stands on it becomes that
+// task's, and its worker goes on with the loop of another stack. When the task goes on, maybe on another worker, and
+// ends, it returns into the loop at the base of its stack, which now works for the worker that it is on.
+//
+// It lies at the top of its own stack: a parked fiber costs one page and its record.
+//
+// Thread safety: belongs to the worker that runs it or keeps it, or to the task that stands on it.
+// Invariants:   FI1  `running` is null exactly while nothing but the loop stands on the stack
+#pragma once
+
+#include "arch/context.hpp"
+#include "stack/stack_slot.hpp"
+
+namespace weft::impl {
+
+struct task;
+
+struct fiber : context {
+  stack_slot* slot = nullptr;
+  task* running = nullptr;
+  fiber* next = nullptr;  // among a worker's spare ones
+};
+
+}  // namespace weft::impl

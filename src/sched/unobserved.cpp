@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sched/unobserved.hpp"
+
+#include "base/report.hpp"
+#include "sched/loop.hpp"
+
+#include <cstdlib>
+#include <exception>
+
+namespace weft::impl {
+
+void report_unobserved(task& failed) noexcept {
+  text_line line;
+  line << "task " << failed.id;
+  if (const source_site site = failed.site.get(); site.file != nullptr) {
+    line << " (spawned at " << site.file << ":" << site.line << ")";
+  }
+  line << " failed and nobody looked at it: ";
+  try {
+    std::rethrow_exception(detail::error_in(body_of(failed)));
+  } catch (const std::exception& error) {
+    line << error.what();
+  } catch (...) {
+    line << "an exception that is no std::exception";
+  }
+  line << "; join its handle, or catch inside the task";
+  report(line);
+  std::abort();
+}
+
+}  // namespace weft::impl

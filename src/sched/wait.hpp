@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// wait — one wait of the running task: published, left, and ended by exactly one.
+//
+//     one_wait wait(self);                    // from here on it can be claimed
+//     ... put wait.ticket() where whoever ends the wait will find it ...
+//     switch (wait.leave()) { ... }           // off the stack, until somebody has claimed it
+//
+// Nothing else in weft parks a task.
+//
+// Thread safety: the task that waits.
+#pragma once
+
+#include "sched/loop.hpp"
+#include "sched/pool.hpp"
+
+namespace weft::impl {
+
+class one_wait {
+ public:
+  explicit one_wait(task& self, wait_kind kind = wait_kind::cancellable) noexcept
+      : self_(self), kind_(kind), ticket_(self.claim.arm(kind)) {}
+  one_wait(const one_wait&) = delete;
+  one_wait& operator=(const one_wait&) = delete;
+  ~one_wait() {
+    if (stands_) (void)abandon();
+  }
+
+  [[nodiscard]] wait_ticket ticket() const noexcept { return ticket_; }
+
+  /// Waits. Returns what has ended it; a task that was asked to stop does not begin to wait, unless it is shielded.
+  [[nodiscard]] wake_cause leave() noexcept {
+    if (kind_ == wait_kind::cancellable && self_.cancel.requested_after_arming(self_.home->barriers())) {
+      const wake_cause cause = abandon();
+      return cause == wake_cause::none ? wake_cause::cancelled : cause;
+    }
+    stands_ = false;
+    leave_until_claimed(self_);
+    return self_.claim.finish();
+  }
+
+  /// Goes on without waiting. Returns none, or what had ended the wait already.
+  wake_cause abandon() noexcept {
+    stands_ = false;
+    return self_.claim.try_disarm() == disarm_outcome::disarmed ? wake_cause::none : self_.claim.finish();
+  }
+
+ private:
+  task& self_;
+  const wait_kind kind_;
+  const wait_ticket ticket_;
+  bool stands_ = true;
+};
+
+}  // namespace weft::impl

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sched/worker.hpp"
+
+#include "sched/loop.hpp"
+#include "sched/pool.hpp"
+
+#include <algorithm>
+
+namespace weft::impl {
+namespace {
+
+runnable ready_to_go_on(task& woken) noexcept { return {runnable::kind::fiber, &woken}; }
+
+}  // namespace
+
+worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept
+    : pool_(of),
+      index_(index),
+      name_(static_cast<thief_id>(index + 1)),
+      row_(row),
+      random_(random),
+      thief_(name_, clock_),
+      notes_(of.options().workers),
+      tasks_(of.barriers()),
+      ready_(of.barriers()) {
+  is_worker = true;
+}
+
+worker::~worker() = default;
+
+void worker::push_task(task& fresh) noexcept {
+  const runnable made(runnable::kind::task, &fresh);
+  if (!WEFT_LIKELY(tasks_.push(made)))
+    inbox_.push(made);  // no memory for a larger deque; the inbox needs none
+  if (tasks_.asked()) tasks_.answer_after_push();
+  (void)pool_.idle_.after_push();
+}
+
+void worker::push_ready(task& woken, bool soon) noexcept {
+  if (soon) {
+    ready_.push_first(ready_to_go_on(woken));
+  } else {
+    ready_.push(ready_to_go_on(woken));
+  }
+  (void)pool_.idle_.after_push();
+}
+
+runnable worker::pick() noexcept {
+  runnable next;
+  if (!WEFT_LIKELY(++picks_ % oldest_every != 0)) next = pick_oldest();
+  if (!next) next = pick_usual();
+  if (!next && refill()) next = pick_usual();
+  if (next) answer();  // with one in hand, so that others may have whatever there is
+  return next;
+}
+
+// The two classes take turns.
+runnable worker::pick_usual() noexcept {
+  fibers_turn_ = !fibers_turn_;
+  if (fibers_turn_) {
+    const runnable next = ready_.pop();
+    return next ? next : tasks_.pop();
+  }
+  const runnable next = tasks_.pop();
+  return next ? next : ready_.pop();
+}
+
+// What has waited longest: for all workers, for this one, among its own.
+runnable worker::pick_oldest() noexcept {
+  if (!pool_.global_.empty()) {
+    auto taken = pool_.global_.try_take(1);
+    if (const runnable next = taken.items.pop_front()) return next;
+  }
+  if (!inbox_.empty_approx()) add_all(inbox_.drain());
+  return tasks_.pop_oldest();
+}
+
+// Takes in what others have left.
+bool worker::refill() noexcept {
+  constexpr std::size_t share = 16;
+  if (!inbox_.empty_approx()) add_all(inbox_.drain());
+  if (ready_.size() == 0 && !pool_.global_.empty()) {
+    auto taken = pool_.global_.try_take(share);
+    if (taken.left_some) (void)pool_.idle_.after_push();
+    add_all(std::move(taken.items));
+  }
+  return ready_.size() != 0;
+}
+
+void worker::add_all(run_batch&& some) noexcept {
+  const auto count = static_cast<std::uint32_t>(some.size());
+  if (count == 0) return;
+  ready_.push(std::move(some));
+  if (count > 1) (void)pool_.idle_.after_push(count - 1);
+}
+
+void worker::answer() noexcept {
+  if (tasks_.asked()) tasks_.answer_between();
+  if (ready_.asked()) {
+    auto [items, to] = ready_.answer(0);
+    if (items.empty()) return;
+    const auto count = static_cast<std::uint32_t>(items.size());
+    pool_.workers_[static_cast<std::size_t>(to) - 1]->inbox_.push(std::move(items));
+    (void)pool_.idle_.after_push(count);
+  }
+}
+
+bool worker::has_work_approx() const noexcept {
+  return tasks_.size_approx() != 0 || ready_.size_approx() != 0 || !inbox_.empty_after_barrier();
+}
+
+// -- Looking for work elsewhere ---------------------------------------------------------------------------------------
+
+runnable worker::next() noexcept {
+  if (handed_) return std::exchange(handed_, {});
+  struct sleeping_host {
+    worker& mine;
+    [[nodiscard]] bool has_work() noexcept {
+      if (!mine.pool_.global_.empty()) return true;
+      return std::any_of(mine.pool_.workers_.begin(), mine.pool_.workers_.end(),
+                         [](const auto& each) { return each->has_work_approx(); });
+    }
+    void deliver(ready_batch& ready) noexcept {
+      for (const runnable each : ready) mine.pool_.global_.push(each);
+    }
+  } host{*this};
+  impl::idle& beds = pool_.idle_;
+  for (bool searching = false;;) {
+    runnable found = pick();
+    if (!found && !searching) searching = beds.try_search(index_);
+    if (!found && searching) found = search();
+    if (found) {
+      if (searching) beds.found_work(index_);
+      return found;
+    }
+    home_->flush();
+    if (pool_.census_.is_last_one_out(pool_.rows())) pool_.drained_.unpark();
+    if (beds.sleep(index_, never, host) == idle_end::closed) return {};
+    searching = true;
+  }
+}
+
+runnable worker::search() noexcept {
+  const auto others = static_cast<std::uint32_t>(pool_.workers_.size()) - 1;
+  if (others == 0 || !pool_.options_.steal) return {};
+  constexpr int rounds = 32;
+  for (int round = 0; round < rounds; ++round) {
+    bool saw_work = false;
+    for (std::uint32_t attempt = std::min(others, pool_.options_.most_attempts); attempt > 0; --attempt) {
+      worker& victim = choose_victim();
+      saw_work = saw_work || victim.has_work_approx();
+      if (const runnable got = rob(victim)) return got;
+    }
+    if (const runnable came = pick()) return came;
+    if (pool_.idle_.is_shut_down()) return {};
+    for (int i = 0; i < (saw_work ? 8 : 32); ++i) default_platform::pause();
+    if (saw_work) --round;  // not worth the price now, or somebody else is at it: it may be later
+  }
+  return {};
+}
+
+worker& worker::choose_victim() noexcept {
+  const auto all = static_cast<std::uint32_t>(pool_.workers_.size());
+  const auto other = [&](std::uint32_t i) -> worker& {
+    return *pool_.workers_[i < index_ ? i : i + 1];  // all but this one
+  };
+  switch (pool_.options_.victims) {
+    case victim_order::random: break;
+    case victim_order::round_robin: return other(next_victim_++ % (all - 1));
+    case victim_order::most_loaded: {
+      worker* most = &other(0);
+      for (std::uint32_t i = 1; i + 1 < all; ++i) {
+        if (other(i).load_approx() > most->load_approx()) most = &other(i);
+      }
+      return *most;
+    }
+  }
+  return other(random_.below(all - 1));
+}
+
+runnable worker::rob(worker& victim) noexcept {
+  const auto stop = [this] { return pool_.idle_.is_shut_down() || !inbox_.empty_approx(); };
+  if (victim.tasks_.size_approx() != 0) {
+    const rob_result got = thief_.rob(victim.tasks_, notes_[victim.index_], tasks_, stop);
+    worker_counters::add(got.count > 0 ? counters.stolen : counters.failed_steals, std::max(1U, got.count));
+    if (got.count > 0) return tasks_.pop();
+  }
+  if (victim.ready_.size_approx() != 0 && share_line_of(victim)) return pick_usual();
+  if (!victim.inbox_.empty_approx()) {
+    add_all(victim.inbox_.drain());
+    return pick_usual();
+  }
+  return {};
+}
+
+// Asks for the oldest half of what may go on there; takes it where nobody answers.
+bool worker::share_line_of(worker& victim) noexcept {
+  if (!victim.ready_.ask(name_)) return false;
+  const time_point patience = clock_.now() + std::chrono::microseconds(20);
+  constexpr int looks_between_clocks = 8;
+  for (int looks = 0; victim.ready_.is_waiting(name_); ++looks) {
+    default_platform::pause();
+    if (looks % looks_between_clocks == 0 && (clock_.now() >= patience || !inbox_.empty_approx())) break;
+  }
+  run_batch seized = victim.ready_.seize(name_);
+  const auto count = seized.size();
+  if (count != 0) worker_counters::add(counters.stolen, count);
+  add_all(std::move(seized));
+  if (!inbox_.empty_approx()) add_all(inbox_.drain());
+  return ready_.size() != 0;
+}
+
+// -- Its thread ----------------------------------------------------------------------------------------------------
+
+void worker::run_thread() noexcept {
+  run_worker(*this);
+  while (spare_ != nullptr) unmake(take_spare());
+  home_->flush();
+}
+
+// -- Stacks -----------------------------------------------------------------------------------------------------------
+
+fiber& worker::take_spare() noexcept {
+  WEFT_CHECK(spare_ != nullptr, "WO2: a worker has run out of stacks");
+  fiber& taken = *std::exchange(spare_, spare_->next);
+  --spare_count_;
+  return taken;
+}
+
+void worker::keep_spare(fiber& unused) noexcept {
+  WEFT_ASSERT(unused.running == nullptr, "FI1: a stack is kept while a task stands on it");
+  if (spare_count_ >= most_spare) return unmake(unused);
+  unused.next = spare_;
+  spare_ = &unused;
+  ++spare_count_;
+}
+
+bool worker::is_short_of_stacks() noexcept {
+  if (WEFT_LIKELY(spare_ != nullptr)) return false;
+  fiber* const made = try_make_fiber();
+  if (made != nullptr) keep_spare(*made);
+  return made == nullptr;
+}
+
+// At the top of its stack, and what is below it is the loop's.
+fiber* worker::try_make_fiber() noexcept {
+  const result<stack_slot*> slot = pool_.stacks_.take(pool_.options_.stack);
+  if (!slot) return nullptr;
+  constexpr std::size_t room = (sizeof(fiber) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  auto* const made = new ((*slot)->high() - room) fiber;
+  made->slot = *slot;
+  make_context(*made, (*slot)->low, (*slot)->size() - room, &fiber_entry, made);
+  return made;
+}
+
+void worker::unmake(fiber& unused) noexcept {
+  stack_slot& slot = *unused.slot;
+  forget_context(unused);
+  unused.~fiber();
+  pool_.stacks_.give(slot);
+}
+
+void worker::do_duty_left() noexcept {
+  const duty what = std::exchange(duty_, duty::nothing);
+  void* const with = duty_with_;
+  switch (what) {
+    case duty::nothing: return;
+    case duty::park: {
+      task& left = *static_cast<task*>(with);
+      if (left.claim.complete_park() == park_outcome::must_requeue) push_ready(left, true);
+      return;
+    }
+    case duty::requeue: return push_ready(*static_cast<task*>(with), false);
+    case duty::keep: return keep_spare(*static_cast<fiber*>(with));
+  }
+}
+
+}  // namespace weft::impl

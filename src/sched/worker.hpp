@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// worker — a thread of a pool: what it has to run, and in which order it runs it.
+//
+// A worker has a deque of fresh tasks, newest first, that others may rob; a line of fibers that may go on, first in,
+// first out, that others may share; and an inbox where others leave things. The two classes take turns while both have
+// something, and every so often the oldest of everything comes first, so that nobody starves.
+//
+// How it changes from one stack to another is in sched/loop.cpp.
+//
+// Thread safety: belongs to its thread, but for what is marked as anyone's.
+// Invariants:   WO1  a thread's worker is the carrier attached to it
+//               WO2  there is always a spare stack to go on with, or the worker runs on the last one and begins nothing
+#pragma once
+
+#include "arch/carrier.hpp"
+#include "base/cache_line.hpp"
+#include "queue/inbox.hpp"
+#include "queue/ready_line.hpp"
+#include "queue/record_slab.hpp"
+#include "queue/thief.hpp"
+#include "queue/work_deque.hpp"
+#include "sched/census.hpp"
+#include "sched/fiber.hpp"
+#include "sched/task.hpp"
+#include "stack/stack_cache.hpp"
+#include "sys/platform.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace weft::impl {
+
+class pool;
+
+using work_deque = basic_work_deque<default_platform>;
+using record_slab = basic_record_slab<default_platform, task>;
+using census = basic_census<default_platform>;
+
+/// What a worker has done. Written by the worker, read by anyone.
+struct worker_counters {
+  std::atomic<std::uint64_t> tasks{0};     // begun
+  std::atomic<std::uint64_t> switches{0};  // to another stack
+  std::atomic<std::uint64_t> stolen{0};    // runnables got from others
+  std::atomic<std::uint64_t> failed_steals{0};
+
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n = 1) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n,
+             std::memory_order_relaxed);  // relaxed: a statistic, one writer
+  }
+};
+
+class worker : public carrier {
+ public:
+  worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept;
+  worker(const worker&) = delete;
+  worker& operator=(const worker&) = delete;
+  ~worker();
+
+  /// What a thread that is this worker does, from its first moment to its last.
+  void run_thread() noexcept;
+
+  // -- What it has to run -------------------------------------------------------------------------------------------
+
+  /// Adds a fresh task, to be run before older ones.
+  void push_task(task& fresh) noexcept;
+  /// Adds a fiber that may go on. `soon`: before the others, because what it waited for is in the cache.
+  void push_ready(task& woken, bool soon) noexcept;
+
+  /// What is to be run next: nothing if this worker has nothing, and nothing was left for it.
+  [[nodiscard]] runnable pick() noexcept;
+  /// The same, but looks for it everywhere and sleeps until there is something. Nothing once the pool shuts down.
+  [[nodiscard]] runnable next() noexcept;
+
+  // -- Records ------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] result<task*> new_record() noexcept { return home_->allocate(); }
+  void free_record(task& done) noexcept { home_->free(done); }
+  void discard_record(task& blank) noexcept { home_->discard(blank); }
+
+  // -- Stacks -------------------------------------------------------------------------------------------------------
+
+  /// A stack whose loop waits to go on. Never fails (WO2).
+  [[nodiscard]] fiber& take_spare() noexcept;
+  void keep_spare(fiber& unused) noexcept;
+  /// Whether it runs on its last stack, and can get no other: then it may begin nothing that could wait.
+  [[nodiscard]] bool is_short_of_stacks() noexcept;
+
+  // -- What is to be done on the other side of a switch --------------------------------------------------------------
+
+  enum class duty : std::uint8_t { nothing, park, requeue, keep };
+  void leave_duty(duty what, void* with) noexcept {
+    duty_ = what;
+    duty_with_ = with;
+  }
+  void do_duty() noexcept {
+    if (WEFT_LIKELY(duty_ != duty::nothing)) do_duty_left();
+  }
+
+  [[nodiscard]] pool& of() const noexcept { return pool_; }
+  [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
+  [[nodiscard]] census::row& row() noexcept { return row_; }
+
+  /// A fresh task or the like that a switch takes along to the loop on the other side.
+  void hand_over(runnable taken) noexcept {
+    WEFT_ASSERT(!handed_, "two runnables are handed over at once");
+    handed_ = taken;
+  }
+
+  /// Anyone's: leaves something for this worker.
+  void leave(runnable something) noexcept { inbox_.push(something); }
+  /// Anyone's: whether others could take something from it.
+  [[nodiscard]] bool has_work_approx() const noexcept;
+
+  worker_counters counters;
+
+ private:
+  friend class pool;
+
+  [[nodiscard]] runnable pick_oldest() noexcept;
+  [[nodiscard]] runnable pick_usual() noexcept;
+  [[nodiscard]] bool refill() noexcept;
+  void answer() noexcept;
+  [[nodiscard]] runnable search() noexcept;
+  [[nodiscard]] worker& choose_victim() noexcept;
+  [[nodiscard]] std::uint32_t load_approx() const noexcept {
+    return tasks_.size_approx() + ready_.size_approx();
+  }
+  [[nodiscard]] runnable rob(worker& victim) noexcept;
+  [[nodiscard]] bool share_line_of(worker& victim) noexcept;
+  void do_duty_left() noexcept;
+  [[nodiscard]] fiber* try_make_fiber() noexcept;
+  void unmake(fiber& unused) noexcept;
+  void add_all(run_batch&& some) noexcept;
+
+  static constexpr std::uint32_t oldest_every = 61;
+  static constexpr std::size_t most_spare = 64;
+
+  // Immutable.
+  pool& pool_;
+  const std::uint16_t index_;
+  const thief_id name_;
+  census::row& row_;
+
+  // Its own.
+  record_slab::home* home_ = nullptr;
+  duty duty_ = duty::nothing;
+  void* duty_with_ = nullptr;
+  runnable handed_;
+  std::uint32_t picks_ = 0;
+  bool fibers_turn_ = false;
+  fiber* spare_ = nullptr;
+  std::size_t spare_count_ = 0;
+  xoshiro256ss random_;
+  system_clock clock_;
+  basic_thief<default_platform, work_deque, system_clock> thief_;
+  std::vector<victim_notes> notes_;
+  std::uint32_t next_victim_ = 0;
+
+  // Others take from these.
+  work_deque tasks_;
+  ready_line ready_;
+  inbox inbox_;
+};
+
+/// The worker that runs this now; null on a thread that is none. Good until the next switch.
+[[nodiscard]] WEFT_ALWAYS_INLINE worker* current_worker() noexcept {
+  carrier* const here = current_carrier();
+  return here != nullptr && here->is_worker ? static_cast<worker*>(here) : nullptr;
+}
+
+}  // namespace weft::impl
