@@ -16,16 +16,25 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/cache_line.hpp
     include/weft/detail/chase_lev.hpp
     include/weft/detail/chase_lev_buffer.hpp
+    include/weft/detail/completion.hpp
+    include/weft/detail/join_arm.hpp
     include/weft/detail/mpmc_ring.hpp
+    include/weft/detail/runnable.hpp
     include/weft/detail/sanitizers.hpp
     include/weft/detail/source_site.hpp
     include/weft/detail/task_access.hpp
     include/weft/detail/task_body.hpp
     include/weft/detail/task_code.hpp
+    include/weft/detail/tls.hpp
+    include/weft/detail/top_word.hpp
     include/weft/detail/words.hpp
+    include/weft/detail/work_deque.hpp
+    include/weft/detail/work_ring.hpp
+    include/weft/detail/worker_front.hpp
     include/weft/error.hpp
     include/weft/fwd.hpp
     include/weft/handle.hpp
+    include/weft/join.hpp
     include/weft/result.hpp
     include/weft/runtime.hpp
     include/weft/spawn.hpp

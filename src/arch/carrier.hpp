@@ -15,15 +15,15 @@
 #include "arch/context.hpp"
 #include "arch/tls.hpp"
 
+#include <weft/detail/worker_front.hpp>
 #include <weft/error.hpp>
 #include <weft/result.hpp>
 
 namespace weft::impl {
 
-struct carrier {
+struct carrier : detail::carrier_head {
   exception_state* exceptions = nullptr;  // the thread's __cxa_eh_globals
   bool keep_fp_control = false;           // whether the floating-point control words travel with contexts
-  bool is_worker = false;                 // whether it is the base of a worker of the scheduler
   context* current = nullptr;             // which context runs on the thread now; &native for its own stack
   context native;                         // the thread's own stack, parked here while a fiber runs
 };

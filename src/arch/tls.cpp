@@ -33,12 +33,12 @@ void write_tls_slot(void* word) noexcept {
 #endif
 }
 
+}  // namespace weft::impl
+
 #if !defined(__x86_64__) && !defined(__aarch64__)
 // Where weft has no assembly of its own, a call that nothing can look into does the same, more slowly.
-WEFT_SWITCHES void* read_tls_slot_out_of_line() noexcept {
+WEFT_SWITCHES void* weft::detail::read_thread_word_out_of_line() noexcept {
   asm volatile("" : : : "memory");
   return weft_tls_carrier;
 }
 #endif
-
-}  // namespace weft::impl

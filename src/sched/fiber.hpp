@@ -13,7 +13,10 @@
 #pragma once
 
 #include "arch/context.hpp"
+#include "base/cache_line.hpp"
 #include "stack/stack_slot.hpp"
+
+#include <cstddef>
 
 namespace weft::impl {
 
@@ -22,7 +25,17 @@ struct task;
 struct fiber : context {
   stack_slot* slot = nullptr;
   task* running = nullptr;
-  fiber* next = nullptr;  // among a worker's spare ones
+  const std::byte* watermark = nullptr;  // below it there is little room left
+  fiber* next = nullptr;                 // among a worker's spare ones
+
+  /// What it takes of its stack.
+  static constexpr std::size_t room() noexcept {
+    return (sizeof(fiber) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  }
+  /// The fiber of a stack that has one.
+  [[nodiscard]] static fiber& of(const stack_slot& slot) noexcept {
+    return *reinterpret_cast<fiber*>(slot.high() - room());
+  }
 };
 
 }  // namespace weft::impl

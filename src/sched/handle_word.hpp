@@ -47,6 +47,9 @@ class basic_handle_word {
     word_.store(pending, std::memory_order_relaxed);
   }  // relaxed: published with the record
 
+  /// The same for a task that nobody holds.
+  void reset_dropped() noexcept { word_.store(dropped, std::memory_order_relaxed); }
+
   // -- The holder ---------------------------------------------------------------------------------------------------
 
   [[nodiscard]] bool is_done() const noexcept {

@@ -83,6 +83,11 @@ class basic_idle {
     return answer_push(items);
   }
 
+  /// The word that after_push() looks at, for those who look by themselves (an inlined join).
+  [[nodiscard]] const typename Platform::template atomic<std::uint32_t>& word() const noexcept {
+    return word_;
+  }
+
   /// Whether a searcher is hungry. For a worker between two pieces of work: one load.
   [[nodiscard]] bool hungry() const noexcept {
     return idle_word(word_.load(std::memory_order_relaxed)).hungry();  // relaxed: seen late, fed late

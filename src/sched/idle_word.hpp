@@ -15,6 +15,7 @@
 #pragma once
 
 #include <weft/detail/assert.hpp>
+#include <weft/detail/worker_front.hpp>
 
 #include <cstdint>
 
@@ -188,7 +189,7 @@ class idle_word {
   static constexpr std::uint32_t searching_mask = 0x3ff;
   static constexpr unsigned sleeping_shift = 12;
   static constexpr std::uint32_t sleeping_mask = 0x1ff;
-  static constexpr std::uint32_t alert_bit = 1U << 21U;
+  static constexpr std::uint32_t alert_bit = detail::idle_alert;
   static_assert(2 * most_workers <= searching_mask && most_workers <= sleeping_mask);
   static_assert(alert_bit == (sleeping_mask + 1) << sleeping_shift && one_hungry == alert_bit << 1U,
                 "what a push looks at lies above everything else");

@@ -4,6 +4,10 @@
 
 #include "arch/switch.hpp"
 #include "sched/pool.hpp"
+#include "stack/registry.hpp"
+
+#include <chrono>
+#include <thread>
 
 namespace weft::impl {
 namespace {
@@ -44,13 +48,70 @@ WEFT_SWITCHES void give_way(fiber& self, fiber& to) noexcept {
   worker& here = *current_worker();
   here.leave_duty(worker::duty::keep, &self);
   switch_context<switch_edge::unordered>(here, self, to);
-  current_worker()->do_duty();
+  current_worker()->arrive();
 }
 
 [[noreturn]] WEFT_SWITCHES void return_to_thread(fiber& self) noexcept {
   worker& here = *current_worker();
   here.leave_duty(worker::duty::keep, &self);
   switch_for_good<switch_edge::unordered>(here, self, here.native);
+}
+
+// -- The second half of a join that somebody else runs than its caller ------------------------------------------------
+
+task_outcome run_join_arm(void* body) noexcept {
+  auto& arm = **static_cast<detail::join_job**>(body);
+  arm.run(arm);
+  // From here on the caller may be gone, and the arm with it.
+  if (handle_waiter* const waiter = arm.end.finish()) pool::wake_waiter(*waiter);
+  return task_outcome::value;
+}
+void drop_join_arm(void* /*body*/) noexcept { WEFT_CHECK(false, "JA1: an arm of a join was dropped"); }
+void clear_join_arm(void* /*body*/, task_outcome /*outcome*/) noexcept {}
+constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, .clear = &clear_join_arm};
+
+// The task in whose frame an arm lies: found by the stack, so that a join need not write it down.
+const task& caller_of(const detail::join_job& arm) noexcept {
+  const stack_location where = process_slabs.find(&arm);
+  WEFT_CHECK(where, "an arm of a join lies on a stack of weft's");
+  return *fiber::of(*where.slot).running;
+}
+
+// As a task of its own, so that it can wait, and can be told from its caller.
+void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
+  worker& here = *current_worker();
+  result<task*> record = here.new_record();
+  while (!record) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // its caller waits for it: it must be run
+    record = here.new_record();
+  }
+  task& made = **record;
+  const task& caller = caller_of(arm);
+  made.code = &join_arm_code;
+  made.home = &here.of();
+  made.site = caller.site;
+  made.context = caller.context;
+  new (body_of(made)) detail::join_job*(&arm);
+  here.of().adopt(here, made);
+  run_task(self, made);
+}
+
+// -- Going on upon another stack ----------------------------------------------------------------------------------------
+
+struct stack_call {
+  void (*function)(void*) noexcept;
+  void* with;
+  fiber* from;
+};
+
+void run_call(fiber& self, const stack_call& call) noexcept {
+  task& caller = *call.from->running;
+  self.running = &caller;
+  caller.on = &self;
+  call.function(call.with);
+  caller.on = call.from;
+  self.running = nullptr;
+  give_way(self, *call.from);
 }
 
 }  // namespace
@@ -63,7 +124,7 @@ task* current_task() noexcept {
 void fiber_entry(void* raw) {
   auto& self = *static_cast<fiber*>(raw);
   begin_context(self);
-  current_worker()->do_duty();
+  current_worker()->arrive();
   for (;;) {
     worker& here = *current_worker();  // afresh: the task before may have brought this stack to another one
     const runnable next = here.next();
@@ -77,6 +138,14 @@ void fiber_entry(void* raw) {
           run_task(self, task_in(next));
         }
         break;
+      case runnable::kind::join:
+        if (here.is_short_of_stacks()) {
+          here.put_back(next);
+        } else {
+          run_taken_arm(self, *static_cast<detail::join_job*>(next.address()));
+        }
+        break;
+      case runnable::kind::call: run_call(self, *static_cast<stack_call*>(next.address())); break;
       default: WEFT_CHECK(false, "a runnable of a kind that no worker runs");
     }
   }
@@ -87,7 +156,7 @@ void leave_until_claimed(task& self) noexcept {
   fiber& to = stack_for(here, here.pick());
   here.leave_duty(worker::duty::park, &self);
   switch_context<switch_edge::unordered>(here, *self.on, to);
-  current_worker()->do_duty();
+  current_worker()->arrive();
 }
 
 void let_others_run(task& self) noexcept {
@@ -97,7 +166,23 @@ void let_others_run(task& self) noexcept {
   fiber& to = stack_for(here, next);
   here.leave_duty(worker::duty::requeue, &self);
   switch_context<switch_edge::unordered>(here, *self.on, to);
-  current_worker()->do_duty();
+  current_worker()->arrive();
+}
+
+void call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept {
+  worker& here = *current_worker();
+  // WO2: with the last stack in use there would be none to go on with when the function waits. Then it goes on here, where
+  // there is still some room.
+  if (here.is_short_of_stacks()) return function(with);
+  fiber& to = here.take_spare();
+  if (here.is_short_of_stacks()) {
+    here.keep_spare(to);
+    return function(with);
+  }
+  stack_call call{function, with, &running_fiber(here)};
+  here.hand_over({runnable::kind::call, &call});
+  switch_context<switch_edge::unordered>(here, *call.from, to);
+  current_worker()->arrive();
 }
 
 void run_worker(worker& self) noexcept {

@@ -119,16 +119,26 @@ result<task*> pool::new_task() noexcept {
   return mine.home->allocate();
 }
 
+void pool::count_in(worker& on, task& made) noexcept {
+  made.id = on.row().begun() * (workers_.size() + 1) + on.index() + 1U;
+  on.row().begin();
+  (void)record_slab::publish(made);
+}
+
+void pool::adopt(worker& on, task& made) noexcept {
+  made.handle.reset_dropped();
+  made.cancel.reset();
+  made.outcome.store(task_outcome::none, std::memory_order_relaxed);
+  count_in(on, made);
+}
+
 bool pool::begin(task& made) noexcept {
-  const std::uint64_t columns = workers_.size() + 1;
   made.handle.reset();
   made.cancel.reset();
   made.outcome.store(task_outcome::none, std::memory_order_relaxed);
   if (worker* const here = worker_here()) {
     const task* const parent = current_task();
-    made.id = here->row().begun() * columns + here->index() + 1;
-    here->row().begin();
-    (void)record_slab::publish(made);
+    count_in(*here, made);
     if (options_.fresh == placement::local) {
       here->push_task(made);
     } else {
@@ -145,7 +155,7 @@ bool pool::begin(task& made) noexcept {
     discard(made);
     return false;
   }
-  made.id = *number * columns;
+  made.id = *number * (workers_.size() + 1);
   (void)record_slab::publish(made);
   place(made);
   // [PO-spawn] As above, for a stranger that was let in before the door was closed.

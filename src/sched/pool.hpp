@@ -63,9 +63,15 @@ class pool {
   void cancel(task& held) noexcept;
   /// Asks all tasks to stop, and all that they begin from now on.
   void cancel_all() noexcept;
+  /// Counts a task in that its worker has made and runs at once; nobody holds it.
+  void adopt(worker& on, task& made) noexcept;
+  /// Wakes whoever waits for the end of something.
+  static void wake_waiter(handle_waiter& waiter) noexcept;
   /// Makes a fiber runnable that the caller has claimed. `soon`: see worker::push_ready.
   void make_runnable(task& claimed, bool soon = true) noexcept;
 
+  /// Follows a push whose light barrier has shown that somebody is to be told.
+  void tell_of_push() noexcept { (void)idle_.after_push(); }
   /// Puts something off that cannot be begun for want of a stack.
   void put_off(runnable later) noexcept;
 
@@ -97,8 +103,8 @@ class pool {
   [[nodiscard]] worker* worker_here() noexcept;
   [[nodiscard]] const std::vector<census::row>& rows() const noexcept { return rows_; }
   [[nodiscard]] result<void> start_workers() noexcept;
-  void wake_waiter(handle_waiter& waiter) noexcept;
   void place(task& fresh) noexcept;
+  void count_in(worker& on, task& made) noexcept;
   void stop() noexcept;
 
   const pool_options options_;

@@ -109,6 +109,23 @@ void request_cancel(task_record& held) noexcept { inside(held).home->cancel(insi
 
 std::uint64_t id_of(const task_record& one) noexcept { return inside(one).id; }
 
+void await_join(join_job& arm) noexcept {
+  impl::task& self = *impl::current_task();
+  impl::one_wait wait(self, impl::wait_kind::shielded);
+  self.note_join(wait.ticket());
+  if (arm.end.begin_wait(self.as_waiter()) == wait_duty::none) {
+    (void)wait.abandon();
+  } else {
+    (void)wait.leave();
+  }
+}
+
+void call_on_another_stack(void (*function)(void*) noexcept, void* with) noexcept {
+  impl::call_elsewhere(function, with);
+}
+
+void tell_of_push() noexcept { impl::current_worker()->of().tell_of_push(); }
+
 void suspend(void (*publish)(void* with, resumer by), void* with, const char* reason) {
   impl::task* const self = impl::current_task();
   WEFT_CHECK(self != nullptr, "only a task can be suspended, not a plain thread");

@@ -17,6 +17,7 @@
 #include "sched/claim_word.hpp"
 #include "sched/handle_word.hpp"
 
+#include <weft/detail/join_arm.hpp>
 #include <weft/detail/task_code.hpp>
 
 #include <atomic>
@@ -35,7 +36,7 @@ using detail::task_outcome;
 enum class task_state : std::uint8_t { ready, running, blocked, completed, cancelled, budget_exhausted };
 
 /// Somebody who waits by a handle: the address of a task, or of a thread's parker, which is marked.
-struct alignas(8) handle_waiter {};
+using detail::handle_waiter;
 
 /// A place in somebody's source in one word: 48 bits for the file's name, 16 for the line (which stops counting there).
 class packed_site {

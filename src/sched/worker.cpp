@@ -15,25 +15,29 @@ runnable ready_to_go_on(task& woken) noexcept { return {runnable::kind::fiber, &
 }  // namespace
 
 worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept
-    : pool_(of),
+    : detail::worker_front(of.barriers(), of.idle_.word()),
+      pool_(of),
       index_(index),
       name_(static_cast<thief_id>(index + 1)),
       row_(row),
       random_(random),
       thief_(name_, clock_),
       notes_(of.options().workers),
-      tasks_(of.barriers()),
       ready_(of.barriers()) {
   is_worker = true;
+  WEFT_CHECK(reinterpret_cast<std::byte*>(static_cast<detail::worker_front*>(this)) ==
+                 reinterpret_cast<std::byte*>(static_cast<detail::carrier_head*>(this)) +
+                     detail::worker_front_offset,
+             "an inlined join finds the front at a fixed distance");
 }
 
 worker::~worker() = default;
 
 void worker::push_task(task& fresh) noexcept {
   const runnable made(runnable::kind::task, &fresh);
-  if (!WEFT_LIKELY(tasks_.push(made)))
+  if (!WEFT_LIKELY(tasks.push(made)))
     inbox_.push(made);  // no memory for a larger deque; the inbox needs none
-  if (tasks_.asked()) tasks_.answer_after_push();
+  if (tasks.asked()) tasks.answer_after_push();
   (void)pool_.idle_.after_push();
 }
 
@@ -44,6 +48,11 @@ void worker::push_ready(task& woken, bool soon) noexcept {
     ready_.push(ready_to_go_on(woken));
   }
   (void)pool_.idle_.after_push();
+}
+
+void worker::put_back(runnable taken) noexcept {
+  while (!tasks.push(taken)) default_platform::sleeper::yield();  // there was room for it before
+  default_platform::sleeper::yield();
 }
 
 runnable worker::pick() noexcept {
@@ -60,9 +69,9 @@ runnable worker::pick_usual() noexcept {
   fibers_turn_ = !fibers_turn_;
   if (fibers_turn_) {
     const runnable next = ready_.pop();
-    return next ? next : tasks_.pop();
+    return next ? next : tasks.pop();
   }
-  const runnable next = tasks_.pop();
+  const runnable next = tasks.pop();
   return next ? next : ready_.pop();
 }
 
@@ -73,7 +82,7 @@ runnable worker::pick_oldest() noexcept {
     if (const runnable next = taken.items.pop_front()) return next;
   }
   if (!inbox_.empty_approx()) add_all(inbox_.drain());
-  return tasks_.pop_oldest();
+  return tasks.pop_oldest();
 }
 
 // Takes in what others have left.
@@ -96,7 +105,7 @@ void worker::add_all(run_batch&& some) noexcept {
 }
 
 void worker::answer() noexcept {
-  if (tasks_.asked()) tasks_.answer_between();
+  if (tasks.asked()) tasks.answer_between();
   if (ready_.asked()) {
     auto [items, to] = ready_.answer(0);
     if (items.empty()) return;
@@ -107,7 +116,7 @@ void worker::answer() noexcept {
 }
 
 bool worker::has_work_approx() const noexcept {
-  return tasks_.size_approx() != 0 || ready_.size_approx() != 0 || !inbox_.empty_after_barrier();
+  return tasks.size_approx() != 0 || ready_.size_approx() != 0 || !inbox_.empty_after_barrier();
 }
 
 // -- Looking for work elsewhere ---------------------------------------------------------------------------------------
@@ -181,10 +190,10 @@ worker& worker::choose_victim() noexcept {
 
 runnable worker::rob(worker& victim) noexcept {
   const auto stop = [this] { return pool_.idle_.is_shut_down() || !inbox_.empty_approx(); };
-  if (victim.tasks_.size_approx() != 0) {
-    const rob_result got = thief_.rob(victim.tasks_, notes_[victim.index_], tasks_, stop);
+  if (victim.tasks.size_approx() != 0) {
+    const rob_result got = thief_.rob(victim.tasks, notes_[victim.index_], tasks, stop);
     worker_counters::add(got.count > 0 ? counters.stolen : counters.failed_steals, std::max(1U, got.count));
-    if (got.count > 0) return tasks_.pop();
+    if (got.count > 0) return tasks.pop();
   }
   if (victim.ready_.size_approx() != 0 && share_line_of(victim)) return pick_usual();
   if (!victim.inbox_.empty_approx()) {
@@ -247,10 +256,11 @@ bool worker::is_short_of_stacks() noexcept {
 fiber* worker::try_make_fiber() noexcept {
   const result<stack_slot*> slot = pool_.stacks_.take(pool_.options_.stack);
   if (!slot) return nullptr;
-  constexpr std::size_t room = (sizeof(fiber) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
-  auto* const made = new ((*slot)->high() - room) fiber;
+  auto* const made = new ((*slot)->high() - fiber::room()) fiber;
   made->slot = *slot;
-  make_context(*made, (*slot)->low, (*slot)->size() - room, &fiber_entry, made);
+  constexpr std::size_t reserve = std::size_t{32} << 10U;
+  made->watermark = reinterpret_cast<std::byte*>((*slot)->low) + std::min(reserve, (*slot)->size() / 4);
+  make_context(*made, (*slot)->low, (*slot)->size() - fiber::room(), &fiber_entry, made);
   return made;
 }
 
@@ -261,7 +271,7 @@ void worker::unmake(fiber& unused) noexcept {
   pool_.stacks_.give(slot);
 }
 
-void worker::do_duty_left() noexcept {
+void worker::do_duty() noexcept {
   const duty what = std::exchange(duty_, duty::nothing);
   void* const with = duty_with_;
   switch (what) {

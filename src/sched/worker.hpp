@@ -35,7 +35,6 @@ namespace weft::impl {
 
 class pool;
 
-using work_deque = basic_work_deque<default_platform>;
 using record_slab = basic_record_slab<default_platform, task>;
 using census = basic_census<default_platform>;
 
@@ -52,7 +51,14 @@ struct worker_counters {
   }
 };
 
-class worker : public carrier {
+/// The carrier in a worker, as large as the distance to its front.
+struct alignas(contended_bytes) worker_carrier : carrier {
+  // Explicit, since what follows may lie in padding that is not.
+  std::byte distance[detail::worker_front_offset - sizeof(carrier)]{};
+};
+static_assert(sizeof(worker_carrier) == detail::worker_front_offset);
+
+class worker : public worker_carrier, public detail::worker_front {
  public:
   worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept;
   worker(const worker&) = delete;
@@ -95,9 +101,15 @@ class worker : public carrier {
     duty_ = what;
     duty_with_ = with;
   }
-  void do_duty() noexcept {
-    if (WEFT_LIKELY(duty_ != duty::nothing)) do_duty_left();
+  /// The first thing after a switch has come to a fiber on this worker.
+  void arrive() noexcept {
+    watermark = static_cast<fiber*>(current)->watermark;
+    if (WEFT_LIKELY(duty_ != duty::nothing)) do_duty();
   }
+  void do_duty() noexcept;
+
+  /// Puts something back that it has taken and cannot begin.
+  void put_back(runnable taken) noexcept;
 
   [[nodiscard]] pool& of() const noexcept { return pool_; }
   [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
@@ -126,11 +138,10 @@ class worker : public carrier {
   [[nodiscard]] runnable search() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
-    return tasks_.size_approx() + ready_.size_approx();
+    return tasks.size_approx() + ready_.size_approx();
   }
   [[nodiscard]] runnable rob(worker& victim) noexcept;
   [[nodiscard]] bool share_line_of(worker& victim) noexcept;
-  void do_duty_left() noexcept;
   [[nodiscard]] fiber* try_make_fiber() noexcept;
   void unmake(fiber& unused) noexcept;
   void add_all(run_batch&& some) noexcept;
@@ -160,7 +171,6 @@ class worker : public carrier {
   std::uint32_t next_victim_ = 0;
 
   // Others take from these.
-  work_deque tasks_;
   ready_line ready_;
   inbox inbox_;
 };

@@ -9,7 +9,7 @@
 // Invariants:   WR1  mask and older do not change once the ring is published
 #pragma once
 
-#include "base/runnable.hpp"
+#include <weft/detail/runnable.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include <memory>
 #include <new>
 
-namespace weft::impl {
+namespace weft::detail {
 
 template <class Platform>
 class basic_work_ring {
@@ -72,4 +72,4 @@ class basic_work_ring {
   typename Platform::template plain<basic_work_ring*> older_;
 };
 
-}  // namespace weft::impl
+}  // namespace weft::detail

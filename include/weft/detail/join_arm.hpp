@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// join_arm — the second half of a join, in its caller's frame, and how the two halves come together again.
+//
+// While the first half runs, the arm lies in the deque of a worker. The caller takes it back by its identity: if the
+// newest in the deque of the worker it is on now is this very arm, it is popped and run. Otherwise something was pushed
+// above it, somebody has taken it, or the caller has moved: then it is waited for as any child. An arm that is alive has an
+// address of its own, so nothing else need be remembered.
+//
+// Thread safety: as the functions say.
+// Invariants:   JA1  the caller does not leave its frame before the arm was taken back or is done
+#pragma once
+
+#include <weft/detail/completion.hpp>
+#include <weft/detail/runnable.hpp>
+#include <weft/detail/task_body.hpp>
+#include <weft/detail/worker_front.hpp>
+
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace weft::detail {
+
+/// Somebody who waits: a task, or a thread, in a word of its own making.
+struct alignas(8) handle_waiter {};
+
+/// What the library knows of an arm.
+struct alignas(8) join_job {
+  explicit join_job(void (*function)(join_job&) noexcept) noexcept : run(function) {}
+
+  void (*const run)(join_job&) noexcept;  // by whoever has taken it: leaves the result in the arm
+  basic_completion<std_atomics, handle_waiter> end;
+};
+
+/// Waits until an arm that somebody has taken, or that lies in another's deque, is done. No cancellation point.
+[[gnu::cold]] WEFT_EXPORT void await_join(join_job& arm) noexcept;
+/// Runs the function on another stack, as part of the running task.
+WEFT_EXPORT void call_on_another_stack(void (*function)(void*) noexcept, void* with) noexcept;
+
+template <class F>
+using invoked = std::invoke_result_t<F&>;
+
+template <class F>
+using kept_of = typename kept_result<invoked<F>>::type;
+
+/// Calls it, and gives something in every case.
+template <class F>
+kept_of<F> call_and_keep(F& function) {
+  if constexpr (std::is_void_v<invoked<F>>) {
+    function();
+    return {};
+  } else if constexpr (std::is_reference_v<invoked<F>>) {
+    return std::addressof(function());
+  } else {
+    return function();
+  }
+}
+
+/// Turns what was kept into what was returned.
+template <class F>
+decltype(auto) given(kept_of<F>&& kept) {
+  if constexpr (std::is_reference_v<invoked<F>>) {
+    return *kept;
+  } else {
+    return std::forward<kept_of<F>>(kept);
+  }
+}
+
+template <class F>
+using given_type = std::conditional_t<std::is_void_v<invoked<F>>, nothing, invoked<F>>;
+
+template <class First, class Second>
+using join_result = std::conditional_t<std::is_void_v<invoked<First>> && std::is_void_v<invoked<Second>>,
+                                       void, std::pair<given_type<First>, given_type<Second>>>;
+
+template <class First, class Second>
+join_result<First, Second> make_join_result([[maybe_unused]] kept_of<First>&& first,
+                                            [[maybe_unused]] kept_of<Second>&& second) {
+  if constexpr (!std::is_void_v<join_result<First, Second>>)
+    return {given<First>(std::move(first)), given<Second>(std::move(second))};
+}
+
+/// One after the other.
+template <class First, class Second>
+join_result<First, Second> join_in_turn(First& first, Second& second) {
+  kept_of<First> a = call_and_keep(first);
+  return make_join_result<First, Second>(std::move(a), call_and_keep(second));
+}
+
+template <class Second>
+class join_arm : public join_job {
+  using kept = kept_of<Second>;
+
+ public:
+  explicit join_arm(Second& second) noexcept : join_job(&run_taken), second_(second) {}
+  join_arm(const join_arm&) = delete;
+  join_arm& operator=(const join_arm&) = delete;
+  ~join_arm() {}
+
+  [[nodiscard]] runnable word() noexcept { return {runnable::kind::join, static_cast<join_job*>(this)}; }
+
+  /// Runs the first half, then sees to the arm, which was pushed.
+  template <class First>
+  join_result<First, Second> join(First& first) {
+    kept_of<First> a = run_first(first);
+    if (WEFT_LIKELY(current_front()->tasks.pop_if(word())))
+      return make_join_result<First, Second>(std::move(a), call_and_keep(second_));
+    await_join(*this);
+    return make_join_result<First, Second>(std::move(a), take());
+  }
+
+ private:
+  template <class First>
+  kept_of<First> run_first(First& first) {
+    try {
+      return call_and_keep(first);
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+
+  // The first half has thrown: the arm is not begun, or waited for.
+  [[gnu::cold, gnu::noinline]] void abandon() noexcept {
+    if (current_front()->tasks.pop_if(word())) return;
+    await_join(*this);
+    if (error_ == nullptr) std::destroy_at(&value_);
+  }
+
+  static void run_taken(join_job& job) noexcept {
+    auto& self = static_cast<join_arm&>(job);
+    try {
+      new (&self.value_) kept(call_and_keep(self.second_));
+    } catch (...) {
+      self.error_ = std::current_exception();
+    }
+  }
+
+  kept take() {
+    if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+    struct clear_at_end {
+      kept& what;
+      ~clear_at_end() { std::destroy_at(&what); }
+    } clear{value_};
+    return std::move(value_);
+  }
+
+  Second& second_;
+  std::exception_ptr error_;
+  union {
+    kept value_;
+  };
+};
+
+/// The stack has little room left: the rest of the tree goes on upon another one.
+template <class First, class Second>
+[[gnu::noinline]] join_result<First, Second> join_on_another_stack(First& first, Second& second);
+
+}  // namespace weft::detail
