@@ -20,6 +20,7 @@
 
 #include <weft/detail/assert.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace weft::detail {

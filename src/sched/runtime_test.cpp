@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <weft/runtime.hpp>
+#include <weft/suspend.hpp>
+#include <weft/this_fiber.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+/// Every test with one worker, where all is in turn, and with more than there are processors.
+class RuntimeTest : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  template <class F>
+  static auto run(F&& main) {
+    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, RuntimeTest, ::testing::Values(1U, 2U, 5U),
+                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+
+/// Counts how many of it are alive.
+class alive {
+ public:
+  explicit alive(std::atomic<int>& count) noexcept : count_(&count) { count_->fetch_add(1); }
+  alive(const alive& other) noexcept : alive(*other.count_) {}
+  alive& operator=(const alive&) = delete;
+  ~alive() { count_->fetch_sub(1); }
+
+ private:
+  std::atomic<int>* count_;
+};
+
+void suspend_for_ever() {
+  suspend("for ever", [](const resumer&) {});
+}
+
+// -- run --------------------------------------------------------------------------------------------------------------
+
+TEST_P(RuntimeTest, RunGivesWhatMainReturns) {
+  EXPECT_EQ(run([] { return std::string("42"); }), "42");
+}
+TEST_P(RuntimeTest, AMainThatReturnsNothingGivesZero) {
+  EXPECT_EQ(run([] {}), 0);
+}
+TEST_P(RuntimeTest, RunThrowsWhatMainThrows) {
+  EXPECT_THROW(run([] { throw std::out_of_range("main"); }), std::out_of_range);
+}
+TEST_P(RuntimeTest, MainIsTaskZero) {
+  EXPECT_EQ(run([] { return this_fiber::id(); }), 0U);
+}
+TEST_P(RuntimeTest, NoTwoTasksHaveOneNumber) {
+  run([] {
+    std::vector<std::uint64_t> seen(1, 0);
+    std::vector<handle<std::uint64_t>> tasks;
+    for (int i = 0; i < 200; ++i) tasks.push_back(spawn([] { return this_fiber::id(); }));
+    for (auto& each : tasks) {
+      const std::uint64_t promised = each.id();
+      const std::uint64_t id = each.join();
+      EXPECT_EQ(id, promised);
+      EXPECT_EQ(std::count(seen.begin(), seen.end(), id), 0);
+      seen.push_back(id);
+    }
+  });
+}
+TEST_P(RuntimeTest, WhatIsAliveWhenMainEndsIsStoppedAndWaitedFor) {
+  std::atomic<int> count{0};
+  run([&] {
+    for (int i = 0; i < 20; ++i) {
+      spawn([mine = alive(count)] { suspend_for_ever(); }).detach();
+      spawn([mine = alive(count)] {
+        for (;;) this_fiber::yield();
+      }).detach();
+    }
+    this_fiber::yield();
+  });
+  EXPECT_EQ(count.load(), 0);
+}
+TEST_P(RuntimeTest, TasksThatAreSpawnedByThoseThatAreStoppedAreStoppedToo) {
+  std::atomic<int> count{0};
+  run([&] {
+    spawn([&count] {
+      struct spawns_at_the_end {
+        std::atomic<int>& tasks;
+        ~spawns_at_the_end() {
+          spawn([mine = alive(tasks)] {
+            for (;;) this_fiber::yield();
+          }).detach();
+        }
+      } last{count};
+      suspend_for_ever();
+    }).detach();
+    this_fiber::yield();
+  });
+  EXPECT_EQ(count.load(), 0);
+}
+TEST_P(RuntimeTest, MainsErrorStopsTheOthers) {
+  std::atomic<int> count{0};
+  const auto main = [&] {
+    spawn([mine = alive(count)] { suspend_for_ever(); }).detach();
+    throw std::runtime_error("main");
+  };
+  EXPECT_THROW(run(main), std::runtime_error);
+  EXPECT_EQ(count.load(), 0);
+}
+
+TEST(RuntimeOptionsTest, TooManyWorkersAreRefusedInASentence) {
+  try {
+    runtime(runtime_options{.workers = 257});
+    FAIL() << "257 workers";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "runtime_options::workers is 257; a runtime has 1 to 256, or 0 for as many as there are processors");
+  }
+}
+TEST(RuntimeOptionsTest, HasAsManyWorkersAsAskedFor) {
+  EXPECT_EQ(runtime(runtime_options{.workers = 3}).workers(), 3U);
+  EXPECT_GE(runtime().workers(), 1U);
+}
+
+// -- spawn and join -----------------------------------------------------------------------------------------------------
+
+TEST_P(RuntimeTest, AValueComesBack) {
+  EXPECT_EQ(run([] { return spawn([] { return 7; }).join(); }), 7);
+}
+TEST_P(RuntimeTest, AReferenceComesBackAsOne) {
+  int there = 1;
+  run([&] { spawn([&]() -> int& { return there; }).join() = 5; });
+  EXPECT_EQ(there, 5);
+}
+TEST_P(RuntimeTest, WhatCanOnlyBeMovedIsMoved) {
+  const auto got =
+      run([] { return spawn([in = std::make_unique<int>(3)]() mutable { return std::move(in); }).join(); });
+  EXPECT_EQ(*got, 3);
+}
+TEST_P(RuntimeTest, AClosureMayBeLarge) {
+  const std::array<std::uint64_t, 100> numbers{1, 2, 3};
+  EXPECT_EQ(run([numbers] { return spawn([numbers] { return numbers[2]; }).join(); }), 3U);
+}
+TEST_P(RuntimeTest, AResultMayBeLarge) {
+  EXPECT_EQ(run([] { return spawn([] { return std::array<std::uint64_t, 100>{1, 2, 3}; }).join()[1]; }), 2U);
+}
+TEST_P(RuntimeTest, AnErrorComesBackAsItself) {
+  run([] {
+    try {
+      spawn([]() -> int { throw std::system_error(make_error_code(errc::closed)); }).join();
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), errc::closed);
+    }
+  });
+}
+TEST_P(RuntimeTest, WhatATaskHoldsIsGoneWhenItHasEnded) {
+  std::atomic<int> count{0};
+  run([&] {
+    spawn([mine = alive(count)] {}).join();
+    EXPECT_EQ(count.load(), 0);
+    auto kept = spawn([&] { return alive(count); });
+    while (!kept.is_done()) this_fiber::yield();
+    EXPECT_EQ(count.load(), 1) << "the result is kept for whoever joins";
+    kept = {};
+    EXPECT_EQ(count.load(), 0);
+    EXPECT_THROW(spawn([mine = alive(count)] { throw 1; }).join(), int);
+    EXPECT_EQ(count.load(), 0);
+  });
+}
+TEST_P(RuntimeTest, ADroppedHandleLetsItsTaskGoOn) {
+  std::atomic<bool> ran{false};
+  run([&] {
+    {
+      auto dropped = spawn([&] { ran = true; });
+    }
+    while (!ran) this_fiber::yield();
+  });
+  EXPECT_TRUE(ran);
+}
+TEST_P(RuntimeTest, TasksSpawnTasks) {
+  std::atomic<int> count{0};
+  run([&] {
+    const auto grow = [&](const auto& self, int depth) -> void {
+      ++count;
+      if (depth == 0) return;
+      auto left = spawn([&, depth] { self(self, depth - 1); });
+      auto right = spawn([&, depth] { self(self, depth - 1); });
+      left.join();
+      right.join();
+    };
+    grow(grow, 10);
+  });
+  EXPECT_EQ(count.load(), (1 << 11) - 1);
+}
+TEST(RuntimeSpawnTest, OutsideOfARuntimeThereIsNoneToSpawnInto) {
+  try {
+    spawn([] {}).join();
+    FAIL() << "spawned into nothing";
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), errc::no_runtime);
+  }
+}
+TEST_P(RuntimeTest, APlainThreadSpawnsAndJoins) {
+  runtime there({.workers = GetParam()});
+  std::vector<handle<int>> tasks;
+  for (int i = 0; i < 100; ++i) tasks.push_back(there.spawn([i] { return i; }));
+  int sum = 0;
+  for (auto& each : tasks) sum += each.join();
+  EXPECT_EQ(sum, 99 * 100 / 2);
+}
+TEST_P(RuntimeTest, RuntimesStandSideBySide) {
+  runtime one({.workers = GetParam()});
+  runtime other({.workers = GetParam()});
+  auto outer = one.spawn([&] {
+    auto inner = other.spawn([] { return this_fiber::id() * 0 + 5; });
+    return inner.join();
+  });
+  EXPECT_EQ(outer.join(), 5U);
+}
+
+TEST(RuntimeDeathTest, AFailureThatNobodyLooksAtEndsTheProcess) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto fail = [] {
+    weft::run([] {
+      spawn([] { throw std::runtime_error("the disk is full"); }).detach();
+      for (;;) this_fiber::yield();
+    });
+  };
+  EXPECT_DEATH(fail(),
+               "task [0-9]+ \\(spawned at .*runtime_test.cpp:[0-9]+\\) failed and nobody looked at it: the "
+               "disk is full");
+}
+TEST(RuntimeDeathTest, ItDoesSoAlsoWhenTheHandleIsDroppedAfterwards) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto fail = [] {
+    weft::run([] {
+      auto kept = spawn([] { throw 5; });
+      while (!kept.is_done()) this_fiber::yield();
+    });
+  };
+  EXPECT_DEATH(fail(), "failed and nobody looked at it: an exception that is no std::exception");
+}
+
+// -- cancellation -------------------------------------------------------------------------------------------------------
+
+TEST_P(RuntimeTest, ACancelledWaitThrowsAndUnwinds) {
+  std::atomic<int> count{0};
+  run([&] {
+    std::atomic<bool> waits{false};
+    auto sleeper = spawn([&] {
+      const alive mine(count);
+      suspend("test", [&](const resumer&) { waits = true; });
+    });
+    while (!waits) this_fiber::yield();
+    sleeper.request_cancel();
+    try {
+      sleeper.join();
+      ADD_FAILURE() << "it was not stopped";
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), errc::cancelled);
+    }
+    EXPECT_EQ(count.load(), 0);
+  });
+}
+TEST_P(RuntimeTest, CancellationIsALevel) {
+  run([] {
+    std::atomic<int> times{0};
+    auto stubborn = spawn([&] {
+      for (int i = 0; i < 3; ++i) {
+        try {
+          suspend_for_ever();
+        } catch (...) {
+          ++times;
+        }
+      }
+      return 1;
+    });
+    stubborn.request_cancel();
+    try {
+      EXPECT_EQ(stubborn.join(), 1) << "whoever catches it may still return";
+      EXPECT_EQ(times.load(), 3);
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), errc::cancelled) << "cancelled before it began";
+      EXPECT_EQ(times.load(), 0);
+    }
+  });
+}
+TEST_P(RuntimeTest, ATaskThatIsCancelledBeforeItBeginsDoesNotRun) {
+  runtime one({.workers = 1});
+  std::atomic<bool> go{false};
+  std::atomic<int> count{0};
+  auto busy = one.spawn([&] {
+    while (!go) {
+    }
+  });
+  auto late = one.spawn([mine = alive(count)] { ADD_FAILURE() << "it ran"; });
+  late.request_cancel();
+  go = true;
+  EXPECT_THROW(late.join(), std::system_error);
+  EXPECT_EQ(count.load(), 0);
+  busy.join();
+}
+TEST_P(RuntimeTest, WhoIsCancelledInAJoinKeepsTheHandle) {
+  run([] {
+    std::atomic<bool> go{false};
+    auto slow = spawn([&] {
+      while (!go) this_fiber::yield();
+      return 3;
+    });
+    std::atomic<bool> gave_up{false};
+    auto joiner = spawn([&] {
+      try {
+        (void)slow.join();
+      } catch (const cancelled&) {
+        gave_up = true;
+        throw;
+      }
+    });
+    for (int i = 0; i < 10; ++i) this_fiber::yield();
+    joiner.request_cancel();
+    EXPECT_THROW(joiner.join(), std::system_error);
+    go = true;
+    if (gave_up) {
+      EXPECT_EQ(slow.join(), 3);
+    }
+  });
+}
+TEST_P(RuntimeTest, YieldIsACancellationPoint) {
+  run([] {
+    auto spins = spawn([] {
+      for (;;) this_fiber::yield();
+    });
+    this_fiber::yield();
+    spins.request_cancel();
+    EXPECT_THROW(spins.join(), std::system_error);
+  });
+}
+TEST_P(RuntimeTest, ATaskKnowsThatItWasCancelled) {
+  run([] {
+    std::atomic<bool> began{false};
+    auto asks = spawn([&] {
+      began = true;
+      while (!this_fiber::is_cancelled()) {
+      }
+      return 8;
+    });
+    if (GetParam() == 1) {
+      asks.request_cancel();
+      EXPECT_THROW((void)asks.join(), std::system_error) << "it never began";
+      return;
+    }
+    while (!began) this_fiber::yield();
+    asks.request_cancel();
+    EXPECT_EQ(asks.join(), 8);
+  });
+}
+
+// -- suspend and resume -------------------------------------------------------------------------------------------------
+
+TEST_P(RuntimeTest, OneResumptionOfManyIsTheOne) {
+  run([] {
+    for (int round = 0; round < 200; ++round) {
+      resumer by;
+      std::atomic<bool> published{false};
+      auto waits = spawn([&] {
+        suspend("test", [&](const resumer& mine) {
+          by = mine;
+          published = true;
+        });
+      });
+      while (!published) this_fiber::yield();
+      std::vector<handle<bool>> wakers;
+      for (int i = 0; i < 4; ++i) wakers.push_back(spawn([&by] { return by.resume(); }));
+      int woken = 0;
+      for (auto& each : wakers) woken += each.join() ? 1 : 0;
+      EXPECT_EQ(woken, 1);
+      waits.join();
+      EXPECT_FALSE(by.resume()) << "a resumer is good once";
+    }
+  });
+}
+TEST_P(RuntimeTest, APlainThreadResumes) {
+  resumer by;
+  std::atomic<bool> published{false};
+  std::thread waker([&] {
+    while (!published) std::this_thread::yield();
+    EXPECT_TRUE(by.resume());
+  });
+  run([&] {
+    suspend("test", [&](const resumer& mine) {
+      by = mine;
+      published = true;
+    });
+  });
+  waker.join();
+}
+TEST_P(RuntimeTest, AResumptionMayComeBeforeTheTaskHasLeft) {
+  run([] {
+    for (int i = 0; i < 1000; ++i) suspend("test", [](const resumer& mine) { EXPECT_TRUE(mine.resume()); });
+  });
+}
+TEST_P(RuntimeTest, ASuspensionThatIsNotPublishedIsNone) {
+  run([] {
+    EXPECT_THROW(suspend("test", [](const resumer&) { throw std::logic_error("no room"); }),
+                 std::logic_error);
+    this_fiber::yield();
+  });
+}
+TEST(RuntimeDeathTest, APlainThreadCannotBeSuspended) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(suspend_for_ever(), "only a task can be suspended, not a plain thread");
+}
+
+// -- taking turns -------------------------------------------------------------------------------------------------------
+
+TEST_P(RuntimeTest, WhoYieldsDoesNotKeepFreshTasksWaiting) {
+  run([] {
+    std::atomic<bool> ran{false};
+    std::vector<handle<void>> yielding;
+    for (int i = 0; i < 10; ++i) {
+      yielding.push_back(spawn([&] {
+        while (!ran) this_fiber::yield();
+      }));
+    }
+    spawn([&] { ran = true; }).detach();
+    for (auto& each : yielding) each.join();
+  });
+}
+TEST_P(RuntimeTest, TasksThatSpawnDoNotKeepTheOldestWaiting) {
+  run([] {
+    std::atomic<bool> ran{false};
+    auto oldest = spawn([&] { ran = true; });
+    const auto chain = [&](const auto& self) -> void {
+      if (!ran) spawn([&] { self(self); }).join();
+    };
+    chain(chain);
+    oldest.join();
+  });
+}
+TEST_P(RuntimeTest, ExceptionsTravelWithTheirTask) {
+  run([] {
+    std::vector<handle<void>> tasks;
+    for (int i = 0; i < 50; ++i) {
+      tasks.push_back(spawn([i] {
+        try {
+          throw i;
+        } catch (int) {
+          for (int n = 0; n < 20; ++n) this_fiber::yield();
+          try {
+            throw;
+          } catch (int mine) {
+            EXPECT_EQ(mine, i);
+          }
+        }
+        EXPECT_EQ(std::uncaught_exceptions(), 0);
+      }));
+    }
+    for (auto& each : tasks) each.join();
+  });
+}
+
+}  // namespace
+}  // namespace weft
