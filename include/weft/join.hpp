@@ -43,9 +43,10 @@ template <std::invocable First, std::invocable Second>
 detail::join_result<First, Second> join(First&& first, Second&& second) {
   detail::worker_front* const here = detail::current_front();
   if (here == nullptr) return detail::join_in_turn(first, second);
-  if (!WEFT_LIKELY(static_cast<const std::byte*>(__builtin_frame_address(0)) > here->watermark))
+  const void* const frame = __builtin_frame_address(0);
+  if (!WEFT_LIKELY(static_cast<const std::byte*>(frame) > here->watermark))
     return detail::join_on_another_stack(first, second);
-  detail::join_arm<Second> arm(second);
+  detail::join_arm<Second> arm(second, frame);
   if (!WEFT_LIKELY(here->tasks.push(arm.word()))) return detail::join_in_turn(first, second);
   here->after_push();
   return arm.join(first);

@@ -28,7 +28,9 @@
 
 #include <weft/detail/assert.hpp>
 
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace weft::impl {
 
@@ -39,8 +41,11 @@ enum class finish_duty : std::uint8_t {
   free_record,  ///< nobody holds it
 };
 
+/// A waiter is a word: a pointer, or a pointer with a mark.
 template <class Platform, class Waiter>
 class basic_handle_word {
+  static_assert(sizeof(Waiter) == sizeof(std::uintptr_t) && std::is_trivially_copyable_v<Waiter>);
+
  public:
   /// Makes the word ready for the next life of its record, by whoever has it alone.
   void reset() noexcept {
@@ -57,23 +62,23 @@ class basic_handle_word {
   }
 
   /// Registers a waiter. Returns false if the task is done.
-  [[nodiscard]] bool begin_wait(Waiter& waiter) noexcept {
-    static_assert(alignof(Waiter) > dropped, "the addresses of waiters must differ from the marks");
+  [[nodiscard]] bool begin_wait(Waiter waiter) noexcept {
+    const auto word = std::bit_cast<std::uintptr_t>(waiter);
+    WEFT_ASSERT(word > dropped, "a waiter that looks like a mark");
     std::uintptr_t seen = pending;
     // release: the finisher sees the waiter as it is. [HW-waiter] pairs with finish()
-    const bool registered =
-        word_.compare_exchange_strong(seen, reinterpret_cast<std::uintptr_t>(&waiter),
-                                      std::memory_order_release, std::memory_order_acquire);  // [HW-done]
+    const bool registered = word_.compare_exchange_strong(seen, word, std::memory_order_release,
+                                                          std::memory_order_acquire);  // [HW-done]
     WEFT_ASSERT(registered || seen == done, "two wait by one handle");
     return registered;
   }
 
   /// Gives up waiting. Returns false if the task is done: then the finisher is about to wake the waiter, or has.
-  [[nodiscard]] bool end_wait(Waiter& waiter) noexcept {
-    auto seen = reinterpret_cast<std::uintptr_t>(&waiter);
-    // relaxed: nothing is handed over.
-    const bool left = word_.compare_exchange_strong(seen, pending, std::memory_order_relaxed,
-                                                    std::memory_order_acquire);  // [HW-done]
+  [[nodiscard]] bool end_wait(Waiter waiter) noexcept {
+    auto seen = std::bit_cast<std::uintptr_t>(waiter);
+    // acquire: [HW-done], where it fails.
+    const bool left =
+        word_.compare_exchange_strong(seen, pending, std::memory_order_acquire, std::memory_order_acquire);
     WEFT_ASSERT(left || seen == done, "somebody else waits by this handle");
     return left;
   }
@@ -90,7 +95,7 @@ class basic_handle_word {
 
   struct ending {
     finish_duty duty;
-    Waiter* waiter = nullptr;
+    Waiter waiter{};
   };
 
   /// Ends the task. Unless nobody holds it, the record may be gone afterwards.
@@ -102,7 +107,7 @@ class basic_handle_word {
     WEFT_ASSERT(before != done, "HW1: a task ends twice");
     if (before == pending) return {finish_duty::none};
     if (before == dropped) return {finish_duty::free_record};
-    return {finish_duty::wake, reinterpret_cast<Waiter*>(before)};
+    return {finish_duty::wake, std::bit_cast<Waiter>(before)};
   }
 
  private:

@@ -37,7 +37,7 @@ struct alignas(8) sleeping_fiber {
 };
 
 struct child_record {
-  basic_handle_word<platform, sleeping_fiber> word;
+  basic_handle_word<platform, sleeping_fiber*> word;
   platform::plain<int> result{0};
 };
 
@@ -66,12 +66,12 @@ struct family {
   bool wait() {
     const wait_ticket ticket = parent.claim.arm();
     parent.join_epoch.store(ticket.epoch, std::memory_order_relaxed);
-    if (!child->word.begin_wait(parent)) {
+    if (!child->word.begin_wait(&parent)) {
       if (parent.claim.try_disarm() == disarm_outcome::claimed) (void)parent.claim.finish();
       return true;
     }
     if (parent.sleep() == wake_cause::ready) return child->word.is_done();
-    return !child->word.end_wait(parent);
+    return !child->word.end_wait(&parent);
   }
 };
 

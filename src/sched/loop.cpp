@@ -63,7 +63,7 @@ task_outcome run_join_arm(void* body) noexcept {
   auto& arm = **static_cast<detail::join_job**>(body);
   arm.run(arm);
   // From here on the caller may be gone, and the arm with it.
-  if (handle_waiter* const waiter = arm.end.finish()) pool::wake_waiter(*waiter);
+  if (detail::join_waiter* const waiter = arm.end.finish()) pool::wake_joiner(task::of(*waiter));
   return task_outcome::value;
 }
 void drop_join_arm(void* /*body*/) noexcept { WEFT_CHECK(false, "JA1: an arm of a join was dropped"); }
@@ -72,8 +72,8 @@ constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, 
 
 // The task in whose frame an arm lies: found by the stack, so that a join need not write it down.
 const task& caller_of(const detail::join_job& arm) noexcept {
-  const stack_location where = process_slabs.find(&arm);
-  WEFT_CHECK(where, "an arm of a join lies on a stack of weft's");
+  const stack_location where = process_slabs.find(arm.frame);
+  WEFT_CHECK(where, "the caller of a join stands on a stack of weft's");
   return *fiber::of(*where.slot).running;
 }
 

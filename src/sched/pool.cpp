@@ -17,14 +17,7 @@ constexpr std::size_t record_body_bytes = 80;  // the rest of three cache lines
 
 std::uint32_t most_searching(std::uint32_t workers) noexcept { return std::max(1U, workers / 2); }
 
-// A thread that waits by a handle is told from a task by a bit of its address.
-constexpr std::uintptr_t thread_mark = 4;
-
 }  // namespace
-
-handle_waiter& waiter_of(parker& thread) noexcept {
-  return *reinterpret_cast<handle_waiter*>(reinterpret_cast<std::uintptr_t>(&thread) | thread_mark);
-}
 
 pool::pool(const pool_options& how) noexcept
     : options_(how),
@@ -214,13 +207,7 @@ void pool::make_runnable(task& claimed, bool soon) noexcept {
   (void)idle_.after_push();
 }
 
-void pool::wake_waiter(handle_waiter& waiter) noexcept {
-  const auto address = reinterpret_cast<std::uintptr_t>(&waiter);
-  if ((address & thread_mark) != 0) {
-    reinterpret_cast<parker*>(address & ~thread_mark)->unpark();
-    return;
-  }
-  auto& waiting = *reinterpret_cast<task*>(address);
+void pool::wake_joiner(task& waiting) noexcept {
   if (waiting.claim.try_claim(waiting.join_ticket(), wake_cause::ready) == claim_outcome::won)
     waiting.home->make_runnable(waiting);
 }
@@ -229,7 +216,13 @@ void pool::end(worker& on, task& done) noexcept {
   const auto [duty, waiter] = done.handle.finish();
   switch (duty) {
     case finish_duty::none: break;
-    case finish_duty::wake: wake_waiter(*waiter); break;
+    case finish_duty::wake:
+      if (parker* const thread = waiter.thread()) {
+        thread->unpark();
+      } else {
+        wake_joiner(waiter.waiting());
+      }
+      break;
     case finish_duty::free_record: {
       const task_outcome outcome = done.outcome.load(std::memory_order_relaxed);  // relaxed: our own
       if (outcome == task_outcome::error) report_unobserved(done);

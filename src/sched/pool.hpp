@@ -39,9 +39,6 @@ struct pool_options {
   bool steal = true;
 };
 
-/// A thread that waits by a handle; its parker has no seat.
-[[nodiscard]] handle_waiter& waiter_of(parker& thread) noexcept;
-
 class pool {
  public:
   explicit pool(const pool_options& how) noexcept;
@@ -65,8 +62,8 @@ class pool {
   void cancel_all() noexcept;
   /// Counts a task in that its worker has made and runs at once; nobody holds it.
   void adopt(worker& on, task& made) noexcept;
-  /// Wakes whoever waits for the end of something.
-  static void wake_waiter(handle_waiter& waiter) noexcept;
+  /// Wakes a task that waits for the end of another, or of an arm of a join.
+  static void wake_joiner(task& waiting) noexcept;
   /// Makes a fiber runnable that the caller has claimed. `soon`: see worker::push_ready.
   void make_runnable(task& claimed, bool soon = true) noexcept;
 

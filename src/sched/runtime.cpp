@@ -35,7 +35,7 @@ task_record& outside(impl::task& task) noexcept { return reinterpret_cast<task_r
 // Waits on a thread that is no worker.
 void await_on_thread(impl::task& of) noexcept {
   impl::parker mine;
-  if (of.handle.begin_wait(impl::waiter_of(mine))) mine.park();
+  if (of.handle.begin_wait(impl::waiter_word(mine))) mine.park();
 }
 
 // Waits in a task. Throws where it is cancelled, and has left then.
@@ -43,12 +43,12 @@ void await_in_task(impl::task& self, impl::task& of) {
   while (!of.handle.is_done()) {
     impl::one_wait wait(self);
     self.note_join(wait.ticket());
-    if (!of.handle.begin_wait(self.as_waiter())) {
+    if (!of.handle.begin_wait(impl::waiter_word(self))) {
       (void)wait.abandon();
       return;
     }
     if (wait.leave() != impl::wake_cause::cancelled) continue;
-    if (of.handle.end_wait(self.as_waiter())) throw cancelled();
+    if (of.handle.end_wait(impl::waiter_word(self))) throw cancelled();
     return;
   }
 }
@@ -113,7 +113,7 @@ void await_join(join_job& arm) noexcept {
   impl::task& self = *impl::current_task();
   impl::one_wait wait(self, impl::wait_kind::shielded);
   self.note_join(wait.ticket());
-  if (arm.end.begin_wait(self.as_waiter()) == wait_duty::none) {
+  if (arm.end.begin_wait(self.as_join_waiter()) == wait_duty::none) {
     (void)wait.abandon();
   } else {
     (void)wait.leave();

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/source_site.hpp"
+#include "event/parker.hpp"
 #include "queue/record.hpp"
 #include "sched/cancel_flag.hpp"
 #include "sched/claim_word.hpp"
@@ -26,6 +27,7 @@
 namespace weft::impl {
 
 struct fiber;
+struct task;
 class pool;
 struct task_extras;
 
@@ -35,8 +37,26 @@ using detail::task_outcome;
 /// What a task is doing, as anybody may see it.
 enum class task_state : std::uint8_t { ready, running, blocked, completed, cancelled, budget_exhausted };
 
-/// Somebody who waits by a handle: the address of a task, or of a thread's parker, which is marked.
-using detail::handle_waiter;
+/// Somebody who waits by a handle: a task, or a thread's parker, which is marked.
+class waiter_word {
+ public:
+  constexpr waiter_word() noexcept = default;
+  explicit waiter_word(task& waiting) noexcept : word_(reinterpret_cast<std::uintptr_t>(&waiting)) {}
+  explicit waiter_word(parker& thread) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(&thread) | thread_mark) {}
+
+  /// The parker of a thread; null if it is a task.
+  [[nodiscard]] parker* thread() const noexcept {
+    return (word_ & thread_mark) != 0 ? reinterpret_cast<parker*>(word_ & ~thread_mark) : nullptr;
+  }
+  [[nodiscard]] task& waiting() const noexcept { return *reinterpret_cast<task*>(word_); }
+
+ private:
+  static constexpr std::uintptr_t thread_mark = 4;
+  static_assert(alignof(parker) > thread_mark);
+
+  std::uintptr_t word_ = 0;
+};
 
 /// A place in somebody's source in one word: 48 bits for the file's name, 16 for the line (which stops counting there).
 class packed_site {
@@ -59,7 +79,7 @@ struct task : basic_record<default_platform> {
   // Written before the task is published, and not again before it has ended.
   const task_code* code = nullptr;
 
-  basic_handle_word<default_platform, handle_waiter> handle;
+  basic_handle_word<default_platform, waiter_word> handle;
   wait_claim claim;
 
   // Owner only: whoever runs it, or has taken it out of a queue.
@@ -96,7 +116,13 @@ struct task : basic_record<default_platform> {
     return (now & join_mark) != 0 ? "join" : reinterpret_cast<const char*>(now);
   }
 
-  [[nodiscard]] handle_waiter& as_waiter() noexcept { return *reinterpret_cast<handle_waiter*>(this); }
+  /// As what the caller of a join waits for its arm.
+  [[nodiscard]] detail::join_waiter& as_join_waiter() noexcept {
+    return *reinterpret_cast<detail::join_waiter*>(this);
+  }
+  [[nodiscard]] static task& of(detail::join_waiter& waiter) noexcept {
+    return *reinterpret_cast<task*>(&waiter);
+  }
 
  private:
   static constexpr std::uint64_t join_mark = std::uint64_t{1} << 63U;

@@ -23,15 +23,18 @@
 
 namespace weft::detail {
 
-/// Somebody who waits: a task, or a thread, in a word of its own making.
-struct alignas(8) handle_waiter {};
+/// The task that waits for an arm, of which nothing is known here but the address.
+struct alignas(8) join_waiter {};
 
 /// What the library knows of an arm.
 struct alignas(8) join_job {
-  explicit join_job(void (*function)(join_job&) noexcept) noexcept : run(function) {}
+  join_job(void (*function)(join_job&) noexcept, const void* at) noexcept : run(function), frame(at) {}
 
   void (*const run)(join_job&) noexcept;  // by whoever has taken it: leaves the result in the arm
-  basic_completion<std_atomics, handle_waiter> end;
+  // In the caller's stack, which tells who the caller is. (The arm itself may lie elsewhere: AddressSanitizer moves
+  // locals to the heap.)
+  const void* const frame;
+  basic_completion<std_atomics, join_waiter> end;
 };
 
 /// Waits until an arm that somebody has taken, or that lies in another's deque, is done. No cancellation point.
@@ -94,7 +97,7 @@ class join_arm : public join_job {
   using kept = kept_of<Second>;
 
  public:
-  explicit join_arm(Second& second) noexcept : join_job(&run_taken), second_(second) {}
+  join_arm(Second& second, const void* at) noexcept : join_job(&run_taken, at), second_(second) {}
   join_arm(const join_arm&) = delete;
   join_arm& operator=(const join_arm&) = delete;
   ~join_arm() {}
