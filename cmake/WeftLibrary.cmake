@@ -19,6 +19,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/completion.hpp
     include/weft/detail/join_arm.hpp
     include/weft/detail/mpmc_ring.hpp
+    include/weft/detail/race_identity.hpp
     include/weft/detail/runnable.hpp
     include/weft/detail/sanitizers.hpp
     include/weft/detail/source_site.hpp
@@ -74,6 +75,7 @@ set(WEFT_SOURCES
     # event
     src/event/futex_loop.cpp
     # sched
+    src/sched/identity.cpp
     src/sched/loop.cpp
     src/sched/pool.cpp
     src/sched/runtime.cpp

@@ -47,8 +47,7 @@ detail::join_result<First, Second> join(First&& first, Second&& second) {
   if (!WEFT_LIKELY(static_cast<const std::byte*>(frame) > here->watermark))
     return detail::join_on_another_stack(first, second);
   detail::join_arm<Second> arm(second, frame);
-  if (!WEFT_LIKELY(here->tasks.push(arm.word()))) return detail::join_in_turn(first, second);
-  here->after_push();
+  if (!WEFT_LIKELY(arm.push(*here))) return detail::join_in_turn(first, second);
   return arm.join(first);
 }
 

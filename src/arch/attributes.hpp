@@ -3,6 +3,8 @@
 // attributes — what functions around the context switch must be told about themselves.
 #pragma once
 
+#include <weft/detail/sanitizers.hpp>
+
 /// Inlined even without optimisation: the switch saves only what its surroundings keep alive.
 #define WEFT_ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -25,4 +27,12 @@
 #define WEFT_SWITCHES __attribute__((noinline))
 #else
 #define WEFT_SWITCHES __attribute__((noipa))
+#endif
+
+// A function whose frame outlives a change of identity in ThreadSanitizer's eyes: it must not tell the sanitizer that it was
+// entered by one, and left by another.
+#if WEFT_THREAD_SANITIZER
+#define WEFT_UNWATCHED __attribute__((no_sanitize("thread")))
+#else
+#define WEFT_UNWATCHED
 #endif

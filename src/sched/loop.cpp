@@ -3,7 +3,9 @@
 #include "sched/loop.hpp"
 
 #include "arch/switch.hpp"
+#include "sched/identity.hpp"
 #include "sched/pool.hpp"
+#include "sched/unobserved.hpp"
 #include "stack/registry.hpp"
 
 #include <chrono>
@@ -19,6 +21,12 @@ fiber& running_fiber(worker& here) noexcept {
   return static_cast<fiber&>(*here.current);
 }
 
+// The first thing after a switch. In a task it is the worker that arrives, whoever the switch was to.
+WEFT_ALWAYS_INLINE void arrive() noexcept {
+  const runtime_section in;
+  current_worker()->arrive();
+}
+
 // Where to go on: on the stack of the fiber that was picked, or in the loop of a spare one, which gets what was picked.
 WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   if (next && next.what() == runnable::kind::fiber) return *task_in(next).on;
@@ -26,10 +34,9 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   return here.take_spare();
 }
 
-// Runs a task to its end, as a plain call. When this returns, the stack may be another worker's.
-void run_task(fiber& self, task& fresh) noexcept {
-  self.running = &fresh;
-  fresh.on = &self;
+// What a task does, from its first moment to its last touch of its record: nobody but itself is seen to do it.
+[[gnu::noinline]] task_ending carry_out(task& fresh) noexcept {
+  acquire_edge(fresh.record_edge());
   task_outcome outcome = task_outcome::cancelled;
   if (WEFT_LIKELY(!fresh.cancel.requested())) {
     outcome = fresh.code->run(body_of(fresh));
@@ -37,21 +44,40 @@ void run_task(fiber& self, task& fresh) noexcept {
     fresh.code->drop(body_of(fresh));
   }
   fresh.outcome.store(outcome, std::memory_order_relaxed);  // relaxed: shown with the end of the task
+  fresh.on->running = nullptr;
   fresh.on = nullptr;
-  self.running = nullptr;
+  const task_ending ending =
+      fresh.handle.finish();  // from here on the record may be gone, unless nobody holds it
+  if (ending.duty == finish_duty::free_record) {
+    if (outcome == task_outcome::error) report_unobserved(fresh);
+    fresh.code->clear(body_of(fresh), outcome);
+    release_edge(fresh.record_edge());
+  }
+  return ending;
+}
+
+// Runs a task to its end, as a plain call. When this returns, the stack may be another worker's.
+WEFT_UNWATCHED void run_task(fiber& self, task& fresh, void* edge) noexcept {
+  self.running = &fresh;
+  fresh.on = &self;
+  task_ending ending{};
+  {
+    const task_identity itself(self, edge);
+    ending = carry_out(fresh);
+  }
   worker& here = *current_worker();
-  here.of().end(here, fresh);
+  here.of().end(here, fresh, ending);
 }
 
 // A stack that is not needed gives way to a fiber that may go on. Comes back when somebody needs a loop.
-WEFT_SWITCHES void give_way(fiber& self, fiber& to) noexcept {
+WEFT_UNWATCHED WEFT_SWITCHES void give_way(fiber& self, fiber& to) noexcept {
   worker& here = *current_worker();
   here.leave_duty(worker::duty::keep, &self);
   switch_context<switch_edge::unordered>(here, self, to);
   current_worker()->arrive();
 }
 
-[[noreturn]] WEFT_SWITCHES void return_to_thread(fiber& self) noexcept {
+[[noreturn]] WEFT_UNWATCHED WEFT_SWITCHES void return_to_thread(fiber& self) noexcept {
   worker& here = *current_worker();
   here.leave_duty(worker::duty::keep, &self);
   switch_for_good<switch_edge::unordered>(here, self, here.native);
@@ -78,7 +104,7 @@ const task& caller_of(const detail::join_job& arm) noexcept {
 }
 
 // As a task of its own, so that it can wait, and can be told from its caller.
-void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
+WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   worker& here = *current_worker();
   result<task*> record = here.new_record();
   while (!record) {
@@ -93,7 +119,7 @@ void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   made.context = caller.context;
   new (body_of(made)) detail::join_job*(&arm);
   here.of().adopt(here, made);
-  run_task(self, made);
+  run_task(self, made, &arm);
 }
 
 // -- Going on upon another stack ----------------------------------------------------------------------------------------
@@ -104,11 +130,14 @@ struct stack_call {
   fiber* from;
 };
 
-void run_call(fiber& self, const stack_call& call) noexcept {
+WEFT_UNWATCHED void run_call(fiber& self, const stack_call& call) noexcept {
   task& caller = *call.from->running;
   self.running = &caller;
   caller.on = &self;
-  call.function(call.with);
+  {
+    const borrowed_identity as_caller(self, *call.from);
+    call.function(call.with);
+  }
   caller.on = call.from;
   self.running = nullptr;
   give_way(self, *call.from);
@@ -121,7 +150,7 @@ task* current_task() noexcept {
   return here == nullptr || here->current == &here->native ? nullptr : running_fiber(*here).running;
 }
 
-void fiber_entry(void* raw) {
+WEFT_UNWATCHED void fiber_entry(void* raw) {
   auto& self = *static_cast<fiber*>(raw);
   begin_context(self);
   current_worker()->arrive();
@@ -129,13 +158,18 @@ void fiber_entry(void* raw) {
     worker& here = *current_worker();  // afresh: the task before may have brought this stack to another one
     const runnable next = here.next();
     if (!next) return_to_thread(self);
+    if (tasks_change_stacks && here.begins_elsewhere(next)) {
+      here.hand_over(next);
+      give_way(self, here.take_oldest_spare());
+      continue;
+    }
     switch (next.what()) {
       case runnable::kind::fiber: give_way(self, *task_in(next).on); break;
       case runnable::kind::task:
         if (here.is_short_of_stacks()) {
           here.of().put_off(next);
         } else {
-          run_task(self, task_in(next));
+          run_task(self, task_in(next), task_in(next).spawn_edge());
         }
         break;
       case runnable::kind::join:
@@ -151,41 +185,43 @@ void fiber_entry(void* raw) {
   }
 }
 
-void leave_until_claimed(task& self) noexcept {
+WEFT_UNWATCHED void leave_until_claimed(task& self) noexcept {
+  const runtime_section in;
   worker& here = *current_worker();
   fiber& to = stack_for(here, here.pick());
   here.leave_duty(worker::duty::park, &self);
   switch_context<switch_edge::unordered>(here, *self.on, to);
-  current_worker()->arrive();
+  arrive();
 }
 
-void let_others_run(task& self) noexcept {
+WEFT_UNWATCHED void let_others_run(task& self) noexcept {
+  const runtime_section in;
   worker& here = *current_worker();
   const runnable next = here.pick();
   if (!next) return;
   fiber& to = stack_for(here, next);
   here.leave_duty(worker::duty::requeue, &self);
   switch_context<switch_edge::unordered>(here, *self.on, to);
-  current_worker()->arrive();
+  arrive();
 }
 
-void call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept {
+WEFT_UNWATCHED bool try_call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept {
+  const runtime_section in;
   worker& here = *current_worker();
-  // WO2: with the last stack in use there would be none to go on with when the function waits. Then it goes on here, where
-  // there is still some room.
-  if (here.is_short_of_stacks()) return function(with);
+  if (here.is_short_of_stacks()) return false;
   fiber& to = here.take_spare();
-  if (here.is_short_of_stacks()) {
+  if (here.is_short_of_stacks()) {  // WO2: there would be none to go on with when the function waits
     here.keep_spare(to);
-    return function(with);
+    return false;
   }
   stack_call call{function, with, &running_fiber(here)};
   here.hand_over({runnable::kind::call, &call});
   switch_context<switch_edge::unordered>(here, *call.from, to);
-  current_worker()->arrive();
+  arrive();
+  return true;
 }
 
-void run_worker(worker& self) noexcept {
+WEFT_UNWATCHED void run_worker(worker& self) noexcept {
   fiber& first = self.take_spare();
   switch_context<switch_edge::unordered>(self, self.native, first);
   self.do_duty();  // back on the thread's own stack: still this worker

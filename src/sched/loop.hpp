@@ -18,8 +18,9 @@ WEFT_SWITCHES void leave_until_claimed(task& self) noexcept;
 /// Lets others run; comes back when it is this task's turn again, at once if there is nobody else.
 WEFT_SWITCHES void let_others_run(task& self) noexcept;
 
-/// Goes on with the running task upon another stack, for as long as the function takes.
-WEFT_SWITCHES void call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept;
+/// Goes on with the running task upon another stack, for as long as the function takes. Returns false if there is none; then
+/// nothing was called.
+[[nodiscard]] WEFT_SWITCHES bool try_call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept;
 
 /// What a thread does that is a worker: runs the loop until the pool shuts down.
 WEFT_SWITCHES void run_worker(worker& self) noexcept;

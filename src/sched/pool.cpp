@@ -3,6 +3,7 @@
 #include "sched/pool.hpp"
 
 #include "base/report.hpp"
+#include "sched/identity.hpp"
 #include "sched/loop.hpp"
 #include "sched/unobserved.hpp"
 
@@ -35,6 +36,7 @@ pool::pool(const pool_options& how) noexcept
 pool::~pool() {
   drain();
   stop();
+  acquire_edge(this);
 }
 
 result<void> pool::start() noexcept {
@@ -61,12 +63,15 @@ result<void> pool::start_workers() noexcept {
     }
     const auto body = [](void* raw) {
       auto& self = *static_cast<worker*>(raw);
+      begin_worker();
       alternate_stack faults;
       WEFT_CHECK(faults.install().has_value(), "no memory for an alternate stack");
       WEFT_CHECK(attach(self).has_value(),
                  "this thread cannot carry fibers: a hardware shadow stack is active");
       self.run_thread();
       detach(self);
+      end_worker();
+      acquire_edge(&self.of());  // thread-local objects of the tasks that were here go with the thread
     };
     result<default_platform::thread> thread = default_platform::thread::start(body, each.get());
     if (!thread) return thread.error();
@@ -106,6 +111,7 @@ pool::strangers& pool::strangers_here() noexcept {
 // -- Tasks ------------------------------------------------------------------------------------------------------------
 
 result<task*> pool::new_task() noexcept {
+  const runtime_section in;
   if (worker* const here = worker_here()) return here->new_record();
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
@@ -126,6 +132,8 @@ void pool::adopt(worker& on, task& made) noexcept {
 }
 
 bool pool::begin(task& made) noexcept {
+  release_edge(made.spawn_edge());
+  const runtime_section in;
   made.handle.reset();
   made.cancel.reset();
   made.outcome.store(task_outcome::none, std::memory_order_relaxed);
@@ -157,6 +165,7 @@ bool pool::begin(task& made) noexcept {
 }
 
 void pool::discard(task& blank) noexcept {
+  const runtime_section in;
   if (worker* const here = worker_here()) return here->discard_record(blank);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
@@ -202,39 +211,35 @@ void pool::put_off(runnable later) noexcept {
 }
 
 void pool::make_runnable(task& claimed, bool soon) noexcept {
-  if (worker* const here = worker_here()) return here->push_ready(claimed, soon);
-  global_.push({runnable::kind::fiber, &claimed});
-  (void)idle_.after_push();
+  const runtime_section in;
+  pool& home = *claimed.home;
+  if (worker* const here = home.worker_here()) return here->push_ready(claimed, soon);
+  home.global_.push({runnable::kind::fiber, &claimed});
+  (void)home.idle_.after_push();
 }
 
 void pool::wake_joiner(task& waiting) noexcept {
   if (waiting.claim.try_claim(waiting.join_ticket(), wake_cause::ready) == claim_outcome::won)
-    waiting.home->make_runnable(waiting);
+    make_runnable(waiting);
 }
 
-void pool::end(worker& on, task& done) noexcept {
-  const auto [duty, waiter] = done.handle.finish();
-  switch (duty) {
+void pool::end(worker& on, task& done, const task_ending& ending) noexcept {
+  switch (ending.duty) {
     case finish_duty::none: break;
     case finish_duty::wake:
-      if (parker* const thread = waiter.thread()) {
+      if (parker* const thread = ending.waiter.thread()) {
         thread->unpark();
       } else {
-        wake_joiner(waiter.waiting());
+        wake_joiner(ending.waiter.waiting());
       }
       break;
-    case finish_duty::free_record: {
-      const task_outcome outcome = done.outcome.load(std::memory_order_relaxed);  // relaxed: our own
-      if (outcome == task_outcome::error) report_unobserved(done);
-      done.code->clear(body_of(done), outcome);
-      on.free_record(done);
-      break;
-    }
+    case finish_duty::free_record: on.free_record(done); break;
   }
   on.row().end();
 }
 
 void pool::release(task& done) noexcept {
+  const runtime_section in;
   if (worker* const here = worker_here()) return here->free_record(done);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);

@@ -65,7 +65,7 @@ class pool {
   /// Wakes a task that waits for the end of another, or of an arm of a join.
   static void wake_joiner(task& waiting) noexcept;
   /// Makes a fiber runnable that the caller has claimed. `soon`: see worker::push_ready.
-  void make_runnable(task& claimed, bool soon = true) noexcept;
+  static void make_runnable(task& claimed, bool soon = true) noexcept;
 
   /// Follows a push whose light barrier has shown that somebody is to be told.
   void tell_of_push() noexcept { (void)idle_.after_push(); }
@@ -73,7 +73,7 @@ class pool {
   void put_off(runnable later) noexcept;
 
   /// The end of a task that ran, on the worker that it ended on.
-  void end(worker& on, task& done) noexcept;
+  void end(worker& on, task& done, const task_ending& ending) noexcept;
   /// Gives a record back whose task has ended, from any thread.
   void release(task& done) noexcept;
 

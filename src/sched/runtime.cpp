@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "sched/identity.hpp"
 #include "sched/loop.hpp"
 #include "sched/pool.hpp"
 #include "sched/unobserved.hpp"
@@ -35,7 +36,9 @@ task_record& outside(impl::task& task) noexcept { return reinterpret_cast<task_r
 // Waits on a thread that is no worker.
 void await_on_thread(impl::task& of) noexcept {
   impl::parker mine;
-  if (of.handle.begin_wait(impl::waiter_word(mine))) mine.park();
+  if (!of.handle.begin_wait(impl::waiter_word(mine))) return;
+  mine.park();
+  WEFT_CHECK(of.handle.is_done(), "woken before the task was done");  // and that orders us after it
 }
 
 // Waits in a task. Throws where it is cancelled, and has left then.
@@ -53,6 +56,13 @@ void await_in_task(impl::task& self, impl::task& of) {
   }
 }
 
+// The last thing that a holder does with a record.
+void give_back(impl::task& ended) noexcept {
+  impl::pool& home = *ended.home;
+  impl::release_edge(ended.record_edge());
+  home.release(ended);
+}
+
 }  // namespace
 
 task_record& new_task(runtime_core* in, const task_code& code, source_site site) {
@@ -65,6 +75,7 @@ task_record& new_task(runtime_core* in, const task_code& code, source_site site)
   const result<impl::task*> made = where->new_task();
   if (!made) fail(made.error());
   impl::task& task = **made;
+  impl::acquire_edge(task.record_edge());
   task.code = &code;
   task.home = where;
   task.site = impl::packed_site(site);
@@ -94,7 +105,7 @@ task_outcome await_end(task_record& of) {
 
 bool has_ended(const task_record& one) noexcept { return inside(one).handle.is_done(); }
 
-void release_task(task_record& ended) noexcept { inside(ended).home->release(inside(ended)); }
+void release_task(task_record& ended) noexcept { give_back(inside(ended)); }
 
 void drop_task(task_record& held) noexcept {
   impl::task& task = inside(held);
@@ -102,7 +113,7 @@ void drop_task(task_record& held) noexcept {
   const task_outcome outcome = task.outcome.load(std::memory_order_relaxed);  // relaxed: shown with its end
   if (outcome == task_outcome::error) impl::report_unobserved(task);
   task.code->clear(impl::body_of(task), outcome);
-  task.home->release(task);
+  give_back(task);
 }
 
 void request_cancel(task_record& held) noexcept { inside(held).home->cancel(inside(held)); }
@@ -121,7 +132,8 @@ void await_join(join_job& arm) noexcept {
 }
 
 void call_on_another_stack(void (*function)(void*) noexcept, void* with) noexcept {
-  impl::call_elsewhere(function, with);
+  // With no other stack it goes on here, where there is still some room.
+  if (!impl::try_call_elsewhere(function, with)) function(with);
 }
 
 void tell_of_push() noexcept { impl::current_worker()->of().tell_of_push(); }
@@ -143,7 +155,7 @@ bool resumer::resume() const noexcept {
   switch (task.claim.try_claim({epoch_}, impl::wake_cause::ready)) {
     case impl::claim_outcome::lost: return false;
     case impl::claim_outcome::won_early: return true;
-    case impl::claim_outcome::won: task.home->make_runnable(task); return true;
+    case impl::claim_outcome::won: impl::pool::make_runnable(task); return true;
   }
   return false;
 }

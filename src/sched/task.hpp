@@ -96,6 +96,11 @@ struct task : basic_record<default_platform> {
   std::atomic<std::uint64_t> note{0};  // what it waits for; see below
   std::uint64_t id = 0;
 
+  /// Where ThreadSanitizer's knowledge passes from who spawns to the task.
+  [[nodiscard]] void* spawn_edge() noexcept { return &id; }
+  /// And from the last life of its record to the next.
+  [[nodiscard]] void* record_edge() noexcept { return &code; }
+
   // -- What it waits for. relaxed: a note for those who look, and a hint for who ends a child (who checks its ticket). ---
 
   /// It waits for the end of a task by its handle: in this wait of its.
@@ -127,6 +132,7 @@ struct task : basic_record<default_platform> {
  private:
   static constexpr std::uint64_t join_mark = std::uint64_t{1} << 63U;
 };
+using task_ending = decltype(task::handle)::ending;
 static_assert(sizeof(task) == 112, "two cache lines hold the head of a task and a small closure");
 
 }  // namespace weft::impl

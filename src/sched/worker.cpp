@@ -2,6 +2,7 @@
 
 #include "sched/worker.hpp"
 
+#include "sched/identity.hpp"
 #include "sched/loop.hpp"
 #include "sched/pool.hpp"
 
@@ -122,7 +123,8 @@ bool worker::has_work_approx() const noexcept {
 // -- Looking for work elsewhere ---------------------------------------------------------------------------------------
 
 runnable worker::next() noexcept {
-  if (handed_) return std::exchange(handed_, {});
+  was_handed_ = static_cast<bool>(handed_);
+  if (was_handed_) return std::exchange(handed_, {});
   struct sleeping_host {
     worker& mine;
     [[nodiscard]] bool has_work() noexcept {
@@ -232,9 +234,31 @@ void worker::run_thread() noexcept {
 
 fiber& worker::take_spare() noexcept {
   WEFT_CHECK(spare_ != nullptr, "WO2: a worker has run out of stacks");
+  if constexpr (tasks_change_stacks) return take_oldest_spare();
   fiber& taken = *std::exchange(spare_, spare_->next);
   --spare_count_;
+  identify_loop(taken, native);
   return taken;
+}
+
+fiber& worker::take_oldest_spare() noexcept {
+  fiber** link = &spare_;
+  while ((*link)->next != nullptr) link = &(*link)->next;
+  fiber& taken = **link;
+  *link = nullptr;
+  --spare_count_;
+  identify_loop(taken, native);
+  return taken;
+}
+
+bool worker::begins_elsewhere(runnable picked) noexcept {
+  if (was_handed_ || picked.what() == runnable::kind::fiber) return false;
+  while (spare_count_ < stacks_in_turn) {
+    fiber* const made = try_make_fiber();
+    if (made == nullptr) return false;
+    keep_spare(*made);
+  }
+  return true;
 }
 
 void worker::keep_spare(fiber& unused) noexcept {
@@ -261,11 +285,13 @@ fiber* worker::try_make_fiber() noexcept {
   constexpr std::size_t reserve = std::size_t{32} << 10U;
   made->watermark = reinterpret_cast<std::byte*>((*slot)->low) + std::min(reserve, (*slot)->size() / 4);
   make_context(*made, (*slot)->low, (*slot)->size() - fiber::room(), &fiber_entry, made);
+  forget_identity(*made);
   return made;
 }
 
 void worker::unmake(fiber& unused) noexcept {
   stack_slot& slot = *unused.slot;
+  clear_identity(unused);  // it is a worker's
   forget_context(unused);
   unused.~fiber();
   pool_.stacks_.give(slot);

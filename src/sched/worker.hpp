@@ -91,6 +91,11 @@ class worker : public worker_carrier, public detail::worker_front {
   /// A stack whose loop waits to go on. Never fails (WO2).
   [[nodiscard]] fiber& take_spare() noexcept;
   void keep_spare(fiber& unused) noexcept;
+  /// The one that has been unused for longest.
+  [[nodiscard]] fiber& take_oldest_spare() noexcept;
+  /// Whether what was picked is to begin on another stack than the loop's: where each task has an identity of its own, and
+  /// it was not handed over to this one.
+  [[nodiscard]] bool begins_elsewhere(runnable picked) noexcept;
   /// Whether it runs on its last stack, and can get no other: then it may begin nothing that could wait.
   [[nodiscard]] bool is_short_of_stacks() noexcept;
 
@@ -160,6 +165,7 @@ class worker : public worker_carrier, public detail::worker_front {
   duty duty_ = duty::nothing;
   void* duty_with_ = nullptr;
   runnable handed_;
+  bool was_handed_ = false;
   std::uint32_t picks_ = 0;
   bool fibers_turn_ = false;
   fiber* spare_ = nullptr;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <weft/detail/completion.hpp>
+#include <weft/detail/race_identity.hpp>
 #include <weft/detail/runnable.hpp>
 #include <weft/detail/task_body.hpp>
 #include <weft/detail/worker_front.hpp>
@@ -102,19 +103,33 @@ class join_arm : public join_job {
   join_arm& operator=(const join_arm&) = delete;
   ~join_arm() {}
 
-  [[nodiscard]] runnable word() noexcept { return {runnable::kind::join, static_cast<join_job*>(this)}; }
+  /// Offers the arm to others. Returns false where there is no memory for that.
+  [[nodiscard]] bool push(worker_front& here) noexcept {
+    begin_arms(edge());
+    const runtime_section in;
+    if (!WEFT_LIKELY(here.tasks.push(word()))) return false;
+    here.after_push();
+    return true;
+  }
 
   /// Runs the first half, then sees to the arm, which was pushed.
   template <class First>
   join_result<First, Second> join(First& first) {
     kept_of<First> a = run_first(first);
-    if (WEFT_LIKELY(current_front()->tasks.pop_if(word())))
+    if (WEFT_LIKELY(join_takes_back && try_take_back()))
       return make_join_result<First, Second>(std::move(a), call_and_keep(second_));
     await_join(*this);
     return make_join_result<First, Second>(std::move(a), take());
   }
 
  private:
+  [[nodiscard]] runnable word() noexcept { return {runnable::kind::join, static_cast<join_job*>(this)}; }
+  [[nodiscard]] void* edge() noexcept { return static_cast<join_job*>(this); }
+  [[nodiscard]] bool try_take_back() noexcept {
+    const runtime_section in;
+    return current_front()->tasks.pop_if(word());
+  }
+
   template <class First>
   kept_of<First> run_first(First& first) {
     try {
@@ -127,7 +142,7 @@ class join_arm : public join_job {
 
   // The first half has thrown: the arm is not begun, or waited for.
   [[gnu::cold, gnu::noinline]] void abandon() noexcept {
-    if (current_front()->tasks.pop_if(word())) return;
+    if (try_take_back()) return;
     await_join(*this);
     if (error_ == nullptr) std::destroy_at(&value_);
   }
