@@ -28,13 +28,16 @@ class [[nodiscard]] handle {
  public:
   /// A handle to nothing.
   handle() noexcept = default;
+  /// Takes the task over; the other handle is empty then.
   handle(handle&& other) noexcept : task_(std::exchange(other.task_, nullptr)) {}
+  /// The same; the task that was held before is let go, as by detach().
   handle& operator=(handle&& other) noexcept {
     handle(std::move(other)).swap(*this);
     return *this;
   }
   handle(const handle&) = delete;
   handle& operator=(const handle&) = delete;
+  /// Lets the task go on by itself, as detach().
   ~handle() {
     if (task_ != nullptr) detail::drop_task(*task_);
   }
@@ -79,12 +82,16 @@ class [[nodiscard]] handle {
     if (task_ != nullptr) detail::drop_task(*std::exchange(task_, nullptr));
   }
 
+  /// Whether it is the handle of a task.
   [[nodiscard]] explicit operator bool() const noexcept { return task_ != nullptr; }
+
+  /// The task's number, as this_fiber::id() gives it inside.
   [[nodiscard]] std::uint64_t id() const noexcept {
     WEFT_CHECK(task_ != nullptr, "an empty handle was asked");
     return detail::id_of(*task_);
   }
 
+  /// Exchanges the tasks of two handles.
   void swap(handle& other) noexcept { std::swap(task_, other.task_); }
 
   /// For the functions that spawn.

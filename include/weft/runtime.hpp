@@ -44,6 +44,7 @@ class WEFT_EXPORT runtime {
   /// Asks all tasks to stop that live now, and those that they spawn.
   void request_cancel() noexcept;
 
+  /// How many workers it has.
   [[nodiscard]] std::uint32_t workers() const noexcept;
 
  private:

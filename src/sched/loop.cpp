@@ -8,9 +8,6 @@
 #include "sched/unobserved.hpp"
 #include "stack/registry.hpp"
 
-#include <chrono>
-#include <thread>
-
 namespace weft::impl {
 namespace {
 
@@ -108,7 +105,7 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   worker& here = *current_worker();
   result<task*> record = here.new_record();
   while (!record) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // its caller waits for it: it must be run
+    pool::nap();  // its caller waits for it: it must be run
     record = here.new_record();
   }
   task& made = **record;

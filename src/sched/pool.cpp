@@ -205,9 +205,14 @@ void pool::place(task& fresh) noexcept {
   (void)idle_.after_push();
 }
 
+void pool::nap() noexcept {
+  parker bed;
+  (void)bed.park_until(default_platform::clock().now() + std::chrono::microseconds(100));
+}
+
 void pool::put_off(runnable later) noexcept {
   global_.push(later);
-  std::this_thread::sleep_for(std::chrono::microseconds(100));
+  nap();
 }
 
 void pool::make_runnable(task& claimed, bool soon) noexcept {

@@ -69,6 +69,8 @@ class pool {
 
   /// Follows a push whose light barrier has shown that somebody is to be told.
   void tell_of_push() noexcept { (void)idle_.after_push(); }
+  /// Lets others go first, for want of memory.
+  static void nap() noexcept;
   /// Puts something off that cannot be begun for want of a stack.
   void put_off(runnable later) noexcept;
 

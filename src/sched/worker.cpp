@@ -52,8 +52,8 @@ void worker::push_ready(task& woken, bool soon) noexcept {
 }
 
 void worker::put_back(runnable taken) noexcept {
-  while (!tasks.push(taken)) default_platform::sleeper::yield();  // there was room for it before
-  default_platform::sleeper::yield();
+  while (!tasks.push(taken)) pool::nap();  // there was room for it before
+  pool::nap();
 }
 
 runnable worker::pick() noexcept {

@@ -162,6 +162,11 @@ x86_accessor = """
       void* p;
       asm volatile("movq weft_tls_carrier@gottpoff(%%rip), %0\\n\\tmovq %1, %%fs:(%0)" : "=&r"(p) : "r"(word));
     }
+    void* read_slot_in_r13() {
+      register void* p asm("r13");
+      asm volatile("movq weft_tls_carrier@gottpoff(%%rip), %0\\n\\tmovq %%fs:(%0), %0" : "=r"(p));
+      return p;
+    }
     void fill(char*);
     void with_canary() { char text[64]; fill(text); }
 """
@@ -247,6 +252,11 @@ arm_accessor = """
       void *p, *t;
       asm volatile("adrp %0, :gottprel:weft_tls_carrier\\n\\tldr %0, [%0, #:gottprel_lo12:weft_tls_carrier]\\n\\t"
                    "mrs %1, tpidr_el0\\n\\tldr %0, [%1, %0]" : "=&r"(p), "=&r"(t));
+      return p;
+    }
+    void* read_slot_in_r13() {
+      register void* p asm("r13");
+      asm volatile("movq weft_tls_carrier@gottpoff(%%rip), %0\\n\\tmovq %%fs:(%0), %0" : "=r"(p));
       return p;
     }
     void fill(char*);

@@ -56,7 +56,7 @@ def x86_access_after(code, at, register):
     """Index of the accessor's %fs access through `register` that follows the slot load, or None."""
     for i in same_function(code, at + 1, at + 1 + x86_window):
         text = operands(code[i].text)
-        if f"%fs:({register})" in text:
+        if f"%fs:({register})" in text or f"%fs:0x0({register})" in text:  # r13 cannot be encoded without a distance
             return i
         if x86_leaves.match(text):
             return None
