@@ -4,11 +4,18 @@
 #pragma once
 
 #include <weft/backoff.hpp>
+#include <weft/cancelled.hpp>
 #include <weft/config.hpp>
 #include <weft/deque.hpp>
 #include <weft/deque_channel.hpp>
 #include <weft/error.hpp>
 #include <weft/fwd.hpp>
+#include <weft/handle.hpp>
+#include <weft/join.hpp>
 #include <weft/result.hpp>
+#include <weft/runtime.hpp>
+#include <weft/spawn.hpp>
 #include <weft/steal_result.hpp>
+#include <weft/suspend.hpp>
+#include <weft/this_fiber.hpp>
 #include <weft/version.hpp>

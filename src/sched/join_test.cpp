@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -180,3 +181,24 @@ TEST_P(JoinTest, AnExceptionComesUpFromTheDeep) {
 
 }  // namespace
 }  // namespace weft
+
+// -- the example of the guide -------------------------------------------------------------------------------------------
+
+namespace {
+
+// [sum]
+double sum(const double* first, const double* last) {
+  if (last - first < 1000) return std::accumulate(first, last, 0.0);
+  const double* const middle = first + (last - first) / 2;
+  const auto [left, right] =
+      weft::join([=] { return sum(first, middle); }, [=] { return sum(middle, last); });
+  return left + right;
+}
+// [sum]
+
+TEST(JoinGuideTest, TheSumAddsUp) {
+  const std::vector<double> ones(100'000, 1.0);
+  EXPECT_EQ(weft::run([&] { return sum(ones.data(), ones.data() + ones.size()); }), 100'000.0);
+}
+
+}  // namespace

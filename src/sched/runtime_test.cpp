@@ -469,3 +469,38 @@ TEST_P(RuntimeTest, ExceptionsTravelWithTheirTask) {
 
 }  // namespace
 }  // namespace weft
+
+// -- the examples of the guide ------------------------------------------------------------------------------------------
+
+namespace {
+
+// [first-tasks]
+int main_of_the_example() {
+  return weft::run([] {  // task 0, on as many workers as there are processors
+    weft::handle<int> six = weft::spawn([] { return 6; });
+    weft::handle<int> seven = weft::spawn([] { return 7; });
+    return six.join() * seven.join();
+  });
+}
+// [first-tasks]
+
+// [own-wait]
+/// Waits until a thread of its own has computed something.
+long wait_for_a_thread() {
+  long answer = 0;
+  std::thread worker;
+  weft::suspend("a thread of its own", [&](const weft::resumer& by) {
+    worker = std::thread([&answer, by] {
+      answer = 42;
+      by.resume();  // what was done before is visible to the task
+    });
+  });
+  worker.join();
+  return answer;
+}
+// [own-wait]
+
+TEST(RuntimeGuideTest, TheFirstTasksMultiply) { EXPECT_EQ(main_of_the_example(), 42); }
+TEST(RuntimeGuideTest, AWaitOfOnesOwnEnds) { EXPECT_EQ(weft::run(wait_for_a_thread), 42); }
+
+}  // namespace
