@@ -89,6 +89,20 @@ void stranger_and_closer(world& in) {
 }
 MODEL(CensusModel, AStrangerIsTurnedAwayOrCounted) { stranger_and_closer<census_rules>(world); }
 
+/// The end that a stranger counts who is turned away must not stand for that of a task which is alive.
+MODEL(CensusModel, ARefusalIsNotMistakenForAnEnd) {
+  auto& s = world.make<state<census_rules>>();
+  s.begin(0);
+  s.census.close();
+  world.thread("stranger", [&s] { require(!s.census.try_begin(), "let in after the door was closed"); });
+  world.thread("asks", [&s] { s.look(); });
+  world.finally([&s] {
+    s.end(0);
+    s.look();
+    require(s.quiet, "all are dead, and it is not said");
+  });
+}
+
 /// Two workers end a task each and go to sleep; one of them, or whoever has closed the census, finds that it is over.
 template <class Rules>
 void last_one_out(world& in) {

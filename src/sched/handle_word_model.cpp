@@ -85,6 +85,15 @@ MODEL(HandleWordModel, TheHolderWaitsAndFrees) {
   });
 }
 
+MODEL(HandleWordModel, AHolderThatOnlyLooks) {
+  auto& f = world.make<family>();
+  world.thread("child", [&f] { f.end_child(); });
+  world.thread("parent", [&f] {
+    while (!f.child->word.is_done()) platform::pause();
+    f.free_child();
+  });
+}
+
 MODEL(HandleWordModel, TheLastOfTheTwoFrees) {
   auto& f = world.make<family>();
   world.thread("child", [&f] { f.end_child(); });
