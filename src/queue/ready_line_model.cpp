@@ -18,7 +18,9 @@ constexpr thief_id bob{2};
 
 template <class Rules = ready_line_rules>
 struct line_state : model_items<3> {
-  basic_ready_line<platform, Rules> line{barrier_kind::asymmetric};
+  explicit line_state(barrier_kind barriers = barrier_kind::asymmetric) : line(barriers) {}
+
+  basic_ready_line<platform, Rules> line;
   basic_inbox<platform> sent;
 
   void push(std::size_t i) {
@@ -40,8 +42,8 @@ struct line_state : model_items<3> {
 };
 
 template <class Rules>
-void owner_and_visitor(model::world& world) {
-  auto& s = world.make<line_state<Rules>>();
+void owner_and_visitor(model::world& world, barrier_kind barriers = barrier_kind::asymmetric) {
+  auto& s = world.make<line_state<Rules>>(barriers);
   s.push(0);
   s.push(1);
   world.thread("owner", [&s] {
@@ -60,8 +62,8 @@ void owner_and_visitor(model::world& world) {
 }
 MODEL(ReadyLineModel, OwnerAndVisitor) { owner_and_visitor<ready_line_rules>(world); }
 
-MODEL(ReadyLineModel, TwoVisitors) {
-  auto& s = world.make<line_state<>>();
+void two_visitors(model::world& world, barrier_kind barriers) {
+  auto& s = world.make<line_state<>>(barriers);
   for (const std::size_t i : {0U, 1U, 2U}) s.push(i);
   for (const thief_id who : {alice, bob}) {
     world.thread(who == alice ? "alice" : "bob", [&s, who] {
@@ -74,6 +76,8 @@ MODEL(ReadyLineModel, TwoVisitors) {
     s.expect_all(3);
   });
 }
+MODEL(ReadyLineModel, TwoVisitors) { two_visitors(world, barrier_kind::asymmetric); }
+MODEL(FallBackReadyLineModel, TwoVisitors) { two_visitors(world, barrier_kind::symmetric); }
 
 MODEL(ReadyLineModel, AnAnswerAndASeizureExcludeEachOther) {
   auto& s = world.make<line_state<>>();
@@ -138,25 +142,7 @@ MODEL(ReadyLineModel, ALookAfterTheBarrierMissesNothing) {
 }
 
 MODEL(FallBackReadyLineModel, OwnerAndVisitor) {
-  struct fenced : model_items<2> {
-    basic_ready_line<platform> line{barrier_kind::symmetric};
-  };
-  auto& s = world.make<fenced>();
-  for (const std::size_t i : {0U, 1U}) {
-    s.write(i);
-    s.line.push(s.word(i));
-  }
-  world.thread("owner", [&s] {
-    if (const runnable r = s.line.pop()) s.take(r);
-  });
-  world.thread("visitor", [&s] {
-    require(s.line.ask(alice), "the door was free");
-    s.take(s.line.seize(alice));
-  });
-  world.finally([&s] {
-    while (const runnable r = s.line.pop()) s.take(r);
-    s.expect_all(2);
-  });
+  owner_and_visitor<ready_line_rules>(world, barrier_kind::symmetric);
 }
 
 struct owner_without_barrier : ready_line_rules {
