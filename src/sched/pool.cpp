@@ -191,7 +191,7 @@ void pool::cancel_all() noexcept {
     });
     cancel_flag::settle(barriers_);
   }
-  records_.for_each_live([this](const task& each, record_handle) {
+  records_.for_each_live([](const task& each, record_handle) {
     auto& waiting = const_cast<task&>(each);
     if (waiting.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won)
       make_runnable(waiting, false);
