@@ -12,6 +12,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/deque.hpp
     include/weft/deque_channel.hpp
     include/weft/detail/assert.hpp
+    include/weft/detail/at_end.hpp
     include/weft/detail/atomics.hpp
     include/weft/detail/cache_line.hpp
     include/weft/detail/chase_lev.hpp

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <weft/detail/assert.hpp>
+#include <weft/detail/at_end.hpp>
 #include <weft/detail/task_body.hpp>
 #include <weft/error.hpp>
 
@@ -49,11 +50,9 @@ class [[nodiscard]] handle {
   R join() {
     WEFT_CHECK(task_ != nullptr, "an empty handle was joined");
     const detail::task_outcome outcome = detail::await_end(*task_);
-    struct release_at_end {
-      detail::task_record* task;
-      ~release_at_end() { detail::release_task(*task); }
-    } release{std::exchange(task_, nullptr)};
-    void* const body = detail::body_of(*release.task);
+    detail::task_record& ended = *std::exchange(task_, nullptr);
+    const detail::at_end release([&ended] { detail::release_task(ended); });
+    void* const body = detail::body_of(ended);
     switch (outcome) {
       case detail::task_outcome::value: break;
       case detail::task_outcome::error: {

@@ -28,6 +28,7 @@ class resumer {
   /// Lets the task go on. Returns whether it was this call that did; of many, exactly one is told so.
   ///
   /// Ordering: what was done before is visible to the task when it goes on.
+  // NOLINTNEXTLINE(modernize-use-nodiscard): it is called for what it does
   WEFT_EXPORT bool resume() const noexcept;
 
   /// For suspend().

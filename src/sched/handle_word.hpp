@@ -94,7 +94,7 @@ class basic_handle_word {
   // -- The task -----------------------------------------------------------------------------------------------------
 
   struct ending {
-    finish_duty duty;
+    finish_duty duty = finish_duty::none;
     Waiter waiter{};
   };
 

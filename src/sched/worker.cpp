@@ -107,13 +107,12 @@ void worker::add_all(run_batch&& some) noexcept {
 
 void worker::answer() noexcept {
   if (tasks.asked()) tasks.answer_between();
-  if (ready_.asked()) {
-    auto [items, to] = ready_.answer(0);
-    if (items.empty()) return;
-    const auto count = static_cast<std::uint32_t>(items.size());
-    pool_.workers_[static_cast<std::size_t>(to) - 1]->inbox_.push(std::move(items));
-    (void)pool_.idle_.after_push(count);
-  }
+  if (!ready_.asked()) return;
+  ready_line::parcel sent = ready_.answer(0);
+  const auto count = static_cast<std::uint32_t>(sent.items.size());
+  if (count == 0) return;
+  pool_.workers_[static_cast<std::size_t>(sent.to) - 1]->inbox_.push(std::move(sent.items));
+  (void)pool_.idle_.after_push(count);
 }
 
 bool worker::has_work_approx() const noexcept {

@@ -11,6 +11,7 @@
 // Invariants:   JA1  the caller does not leave its frame before the arm was taken back or is done
 #pragma once
 
+#include <weft/detail/at_end.hpp>
 #include <weft/detail/completion.hpp>
 #include <weft/detail/race_identity.hpp>
 #include <weft/detail/runnable.hpp>
@@ -144,13 +145,13 @@ class join_arm : public join_job {
   [[gnu::cold, gnu::noinline]] void abandon() noexcept {
     if (try_take_back()) return;
     await_join(*this);
-    if (error_ == nullptr) std::destroy_at(&value_);
+    if (error_ == nullptr) std::destroy_at(&value);
   }
 
   static void run_taken(join_job& job) noexcept {
     auto& self = static_cast<join_arm&>(job);
     try {
-      new (&self.value_) kept(call_and_keep(self.second_));
+      new (&self.value) kept(call_and_keep(self.second_));
     } catch (...) {
       self.error_ = std::current_exception();
     }
@@ -158,17 +159,14 @@ class join_arm : public join_job {
 
   kept take() {
     if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
-    struct clear_at_end {
-      kept& what;
-      ~clear_at_end() { std::destroy_at(&what); }
-    } clear{value_};
-    return std::move(value_);
+    const at_end clear([this] { std::destroy_at(&value); });
+    return std::move(value);
   }
 
   Second& second_;
   std::exception_ptr error_;
   union {
-    kept value_;
+    kept value;
   };
 };
 

@@ -19,6 +19,7 @@ struct runtime_core;
 
 /// How much of a closure or a result fits into a record; what is larger goes to the heap.
 inline constexpr std::size_t task_body_bytes = 80;
+inline constexpr std::size_t task_body_alignment = 16;
 
 /// A record for a task of this runtime; null: of the one that the caller runs in.
 ///

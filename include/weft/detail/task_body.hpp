@@ -4,6 +4,7 @@
 #pragma once
 
 #include <weft/cancelled.hpp>
+#include <weft/detail/at_end.hpp>
 #include <weft/detail/task_access.hpp>
 #include <weft/detail/task_code.hpp>
 
@@ -16,7 +17,8 @@ namespace weft::detail {
 
 /// What is too large for a record lies on the heap, and this in the record.
 template <class T>
-inline constexpr bool fits_task_body = sizeof(T) <= task_body_bytes && alignof(T) <= 16;
+inline constexpr bool fits_task_body = sizeof(T) <= task_body_bytes ? alignof(T) <= task_body_alignment
+                                                                    : false;
 template <class T>
 using in_task_body = std::conditional_t<fits_task_body<T>, T, std::unique_ptr<T>>;
 
@@ -41,10 +43,7 @@ template <class R>
 R take_result(void* body) {
   using kept = typename kept_result<R>::type;
   auto& held = *static_cast<in_task_body<kept>*>(body);
-  struct clear_at_end {
-    in_task_body<kept>& what;
-    ~clear_at_end() { std::destroy_at(&what); }
-  } clear{held};
+  const at_end clear([&held] { std::destroy_at(&held); });
   if constexpr (std::is_reference_v<R>) {
     return *held;
   } else if constexpr (!std::is_void_v<R>) {
