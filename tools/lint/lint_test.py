@@ -254,11 +254,6 @@ arm_accessor = """
                    "mrs %1, tpidr_el0\\n\\tldr %0, [%1, %0]" : "=&r"(p), "=&r"(t));
       return p;
     }
-    void* read_slot_in_r13() {
-      register void* p asm("r13");
-      asm volatile("movq weft_tls_carrier@gottpoff(%%rip), %0\\n\\tmovq %%fs:(%0), %0" : "=r"(p));
-      return p;
-    }
     void fill(char*);
     void with_canary() { char text[64]; fill(text); }
 """
