@@ -227,7 +227,6 @@ TEST_P(RuntimeTest, RuntimesStandSideBySide) {
 }
 
 TEST(RuntimeDeathTest, AFailureThatNobodyLooksAtEndsTheProcess) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto fail = [] {
     weft::run([] {
       spawn([] { throw std::runtime_error("the disk is full"); }).detach();
@@ -239,7 +238,6 @@ TEST(RuntimeDeathTest, AFailureThatNobodyLooksAtEndsTheProcess) {
                "disk is full");
 }
 TEST(RuntimeDeathTest, ItDoesSoAlsoWhenTheHandleIsDroppedAfterwards) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto fail = [] {
     weft::run([] {
       auto kept = spawn([] { throw 5; });
@@ -415,7 +413,6 @@ TEST_P(RuntimeTest, ASuspensionThatIsNotPublishedIsNone) {
   });
 }
 TEST(RuntimeDeathTest, APlainThreadCannotBeSuspended) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(suspend_for_ever(), "only a task can be suspended, not a plain thread");
 }
 
