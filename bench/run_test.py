@@ -232,6 +232,25 @@ class Judging(BenchTest):
         self.fake("x_go", "go", 10)
         self.assertEqual(self.rows("X1")[0]["ratio"], 0.4)
 
+    def test_a_variant_may_be_judged_by_its_median_always(self):
+        self.fake("x_weft", WEFT, 4, 5, 5, 5, 5)
+        self.fake("x_go", "go", 8, 10, 10, 10, 10)
+        table = (replace(SWITCH, median_variants=("one",)),)
+        code, out, _ = self.bench("X1", "--json", str(self.json), table=table)
+        one, two = (row for row in json.loads(self.json.read_text()) if row["system"] == WEFT)
+        self.assertEqual((one["best"], one["ratio"]), (4, 0.5))
+        self.assertEqual(two["ratio"], 0.5)  # 5 of 10, the best of the second variant
+        self.assertEqual(out.count("judged by its median"), 2)
+
+    def test_a_system_shown_for_information_is_not_the_best_peer(self):
+        self.fake("x_weft", WEFT, 5)
+        self.fake("x_go", "go", 10)
+        self.fake("x_serial", "serial", 1)
+        systems = (*SWITCH.systems, System("serial", "x_serial", is_peer=False))
+        rows = self.rows("X1", table=(replace(SWITCH, systems=systems, bars=(Bar(0.5, BEST_PEER),)),))
+        self.assertEqual([row["system"] for row in rows[:3]], [WEFT, "go", "serial"])
+        self.assertEqual((rows[0]["ratio"], rows[0]["met"], rows[2]["best"]), (0.5, True, 1))
+
     def test_where_larger_is_better_best_and_bar_turn_round(self):
         self.fake("s_weft", WEFT, 90, 120, unit="req/s")
         self.fake("s_go", "go", 100, unit="req/s")
@@ -415,6 +434,7 @@ class RealTable(unittest.TestCase):
                 for bar in workload.bars:
                     self.assertIn(bar.against, [*names, BEST_PEER, None])
                     self.assertLessEqual(set(bar.variants), set(workload.variants))
+                self.assertLessEqual(set(workload.median_variants), set(workload.variants))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From repetitions to rows: best, worst and median, the ratio to the best peer, and whether each bar is met.
 
-A row is judged by its best figure, unless the median is so far from it (1.5 times) that the best looks like luck;
-then it is judged by the median. weft's ratio is its judged figure over the best peer's. A bar that cannot be judged,
+A row is judged by its best figure, unless the median is so far from it (1.5 times) that the best looks like luck, or
+the workload says so for the variant; then it is judged by the median. weft's ratio is its judged figure over the best peer's. A bar that cannot be judged,
 because what it compares with is absent or failed or was not selected, counts as missed.
 """
 
@@ -31,6 +31,7 @@ class Row:
     system: str
     threads: int
     status: str
+    is_peer: bool = False
     version: str | None = None
     best: float | None = None
     worst: float | None = None
@@ -46,6 +47,8 @@ class Row:
     def by_median(self) -> bool:
         if self.best is None or self.median is None:
             return False
+        if self.variant in self.workload.median_variants:
+            return True
         low, high = sorted((self.best, self.median))
         return high > MEDIAN_SPREAD_MAX * low
 
@@ -61,6 +64,7 @@ class Row:
 def make_row(sample: Sample) -> Row:
     group = sample.group
     row = Row(group.workload, group.variant, sample.system.name, group.threads, sample.status)
+    row.is_peer = sample.system.name != WEFT and sample.system.is_peer
     if sample.status != "ok":
         return row
     values = sorted((figure.value for figure in sample.figures), reverse=not group.workload.smaller_is_better)
@@ -95,7 +99,7 @@ def group_rows(rows: list[Row], workload: Workload, variant: str, threads: int) 
 
 def best_peer(rows: list[Row], workload: Workload, variant: str, threads: int) -> Row | None:
     peers = [row for row in group_rows(rows, workload, variant, threads)
-             if row.system != WEFT and row.judged is not None]
+             if row.is_peer and row.judged is not None]
     choose = min if workload.smaller_is_better else max
     return choose(peers, key=lambda row: row.judged, default=None)
 

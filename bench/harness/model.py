@@ -21,6 +21,7 @@ class System:
     version_command: tuple[str, ...] = ()  # asked for the version when the program prints an empty one
     variants: tuple[str, ...] = ()  # empty: takes part in all of them
     threads: tuple[int, ...] = ()  # empty: takes part at any count
+    is_peer: bool = True  # False: shown for information; never the best peer
 
     def takes_part(self, variant: str, threads: int) -> bool:
         return (not self.variants or variant in self.variants) and (not self.threads or threads in self.threads)
@@ -58,6 +59,7 @@ class Workload:
     fixed_threads: bool = False  # only the counts above make sense; --threads can choose among them, not add
     smaller_is_better: bool = True
     repetitions: int = 5
+    median_variants: tuple[str, ...] = ()  # judged by the median, however near the best is
     timeout_s: float = 60.0
 
     @property
