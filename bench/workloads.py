@@ -10,6 +10,17 @@ from harness.model import BEST_PEER, WEFT, Bar, System, Workload
 CROSSBEAM = System("crossbeam", "bench_deque_crossbeam", packages=("cargo", "librust-crossbeam-deque-dev"),
                    version_command=("dpkg-query", "-W", "-f", "${Version}", "librust-crossbeam-deque-dev"))
 
+TBB = ("libtbb-dev",)
+GO = ("golang-go",)
+
+
+def rust(name: str, program: str, **more) -> System:
+    """A system that is a Rust crate of the same name."""
+    package = f"librust-{name}-dev"
+    return System(name, program, packages=("cargo", package),
+                  version_command=("dpkg-query", "-W", "-f", "${Version}", package), **more)
+
+
 # What weft does, and what it might do instead: the same two workers, with other ways of moving work between them.
 MOVING_WORK = (
     System(WEFT, "bench_stealing_weft"),
@@ -35,6 +46,28 @@ WORKLOADS = (
             System("boost.context", "bench_switch_boost_context", packages=("libboost-context-dev",)),
         ),
         bars=(Bar(0.45, "boost.context", variants=("inline",)),),  # heading for 1.4 ns
+    ),
+    Workload(
+        id="C",
+        title="children spawned by one task, then awaited",
+        unit="ns",
+        variants=("million", "300 ns", "bursts"),  # compare/spawn/config.hpp says what each is
+        median_variants=("bursts",),
+        systems=(
+            System(WEFT, "bench_spawn_weft"),
+            rust("rayon", "bench_spawn_rayon"),
+            rust("tokio", "bench_spawn_tokio"),
+            System("Go", "bench_spawn_go", packages=GO),
+            System("oneTBB", "bench_spawn_tbb", packages=TBB),
+            System("OpenMP", "bench_spawn_openmp", packages=("g++",)),
+        ),
+        bars=(
+            Bar(0.30, "rayon", variants=("million",), threads=(1,)),  # heading for 13 ns
+            Bar(0.12, "rayon", variants=("million",), threads=(2,)),  # heading for 8 ns
+            Bar(1.0, WEFT, variants=("million",), threads=(2,), of_threads=1),
+            Bar(0.6, WEFT, variants=("300 ns",), threads=(2,), of_threads=1),
+            Bar(2.0, WEFT, variants=("bursts",), threads=(2,), of_threads=1),
+        ),
     ),
     Workload(
         id="L1",

@@ -61,6 +61,12 @@ struct options {
   return parsed;
 }
 
+/// Ends the program because what it measured came out wrong: a figure for a wrong answer means nothing.
+[[noreturn]] inline void fail(const std::string& what) {
+  std::fprintf(stderr, "wrong result: %s\n", what.c_str());
+  std::_Exit(1);
+}
+
 /// Prints the line the driver reads. The texts are plain names and versions: nothing in them needs escaping. Heavy
 /// barriers are reported where they are part of the question; a negative number means that they are not.
 inline void report(double value, const char* unit, const char* system, const char* version,
@@ -104,6 +110,18 @@ template <class Body>
   if (taken < target) count = count * static_cast<std::uint64_t>(16 * target / taken) / 16;
   taken = elapsed_ns([&] { body(count); });
   return static_cast<double>(taken) / static_cast<double>(count);
+}
+
+/// Nanoseconds one round takes, for a problem of a fixed size. round() works through the problem once, checks the answer,
+/// and returns how long it took without the check. The first round warms up; then come as many as fill some time.
+template <class Round>
+[[nodiscard]] double ns_per_round(const options& opts, Round&& round) {
+  const std::int64_t target = opts.quick ? 80'000'000 : 500'000'000;
+  static_cast<void>(round());
+  std::int64_t taken = 0;
+  std::uint64_t rounds = 0;
+  for (; taken < target; ++rounds) taken += round();
+  return static_cast<double>(taken) / static_cast<double>(rounds);
 }
 
 }  // namespace weft::bench

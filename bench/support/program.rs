@@ -2,6 +2,8 @@
 //
 // What every benchmark program in Rust shares; the same as program.hpp, which says why.
 
+#![allow(dead_code)] // no program needs all of it
+
 use std::time::Instant;
 
 pub struct Options {
@@ -15,6 +17,12 @@ pub struct Options {
 pub fn refuse(why: &str, value: &str) -> ! {
     eprintln!("{}: '{}'", why, value);
     std::process::exit(2)
+}
+
+/// Ends the program because what it measured came out wrong.
+pub fn fail(what: &str) -> ! {
+    eprintln!("wrong result: {}", what);
+    std::process::exit(1)
 }
 
 /// Reads the command line; refuses anything but the four options.
@@ -50,24 +58,43 @@ pub fn report(value: f64, unit: &str, system: &str, version: &str) {
     );
 }
 
-fn elapsed_ns(body: &mut impl FnMut(u64), count: u64) -> u64 {
+/// Nanoseconds one call of `body` takes.
+pub fn elapsed_ns(body: impl FnOnce()) -> u64 {
     let start = Instant::now();
-    body(count);
+    body();
     start.elapsed().as_nanos() as u64
+}
+
+/// Nanoseconds one round takes, for a problem of a fixed size. round() works through the problem once, checks the
+/// answer, and returns how long it took without the check. The first round does not count.
+pub fn ns_per_round(options: &Options, mut round: impl FnMut() -> u64) -> f64 {
+    let target: u64 = if options.quick { 80_000_000 } else { 500_000_000 };
+    round();
+    let (mut taken, mut rounds) = (0, 0);
+    while taken < target {
+        taken += round();
+        rounds += 1;
+    }
+    taken as f64 / rounds as f64
 }
 
 /// Nanoseconds one iteration takes, where body(n) performs n of them: one timed run, after ever longer ones to find
 /// out how many it takes.
 pub fn ns_per_iteration(options: &Options, mut body: impl FnMut(u64)) -> f64 {
+    ns_per_timed_iteration(options, |count| elapsed_ns(|| body(count)))
+}
+
+/// The same for a body that takes the time itself, and returns it.
+pub fn ns_per_timed_iteration(options: &Options, mut body: impl FnMut(u64) -> u64) -> f64 {
     let target: u64 = if options.quick { 250_000_000 } else { 500_000_000 };
     let mut count: u64 = 64;
-    let mut taken = elapsed_ns(&mut body, count);
+    let mut taken = body(count);
     while taken < target / 16 {
         count *= 4;
-        taken = elapsed_ns(&mut body, count);
+        taken = body(count);
     }
     if taken < target {
         count = count * (16 * target / taken) / 16;
     }
-    elapsed_ns(&mut body, count) as f64 / count as f64
+    body(count) as f64 / count as f64
 }
