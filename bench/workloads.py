@@ -12,6 +12,7 @@ CROSSBEAM = System("crossbeam", "bench_deque_crossbeam", packages=("cargo", "lib
 
 TBB = ("libtbb-dev",)
 GO = ("golang-go",)
+OPENMP = ("g++",)  # libgomp comes with it
 
 
 def rust(name: str, program: str, **more) -> System:
@@ -30,7 +31,26 @@ MOVING_WORK = (
     System("one a steal, fences", "bench_stealing_single_fences"),
 )
 
+def fork_join(variant: str, suffix: str) -> tuple[System, ...]:
+    """Who takes part in a variant of A: all were compiled for it."""
+    return (
+        System(WEFT, f"bench_fib_weft{suffix}", variants=(variant,)),
+        rust("rayon", f"bench_fib_rayon{suffix}", variants=(variant,)),
+        System("oneTBB", f"bench_fib_tbb{suffix}", packages=TBB, variants=(variant,)),
+        System("OpenMP", f"bench_fib_openmp{suffix}", packages=OPENMP, variants=(variant,)),
+        System("serial", f"bench_fib_serial{suffix}", variants=(variant,), threads=(1,), is_peer=False),
+    )
+
+
 WORKLOADS = (
+    Workload(
+        id="A",
+        title="fib(38) by join, no cut-off",
+        unit="ns",
+        variants=("plain", "native"),  # native: compiled for the machine at hand; for information, no bar
+        systems=fork_join("plain", "") + fork_join("native", "_native"),
+        bars=(Bar(0.35, "rayon", variants=("plain",)),),  # heading for 2.0 ns at one thread, 1.0 at two
+    ),
     Workload(
         id="B1",
         title="raw switch between two stacks, one thread",
@@ -59,7 +79,7 @@ WORKLOADS = (
             rust("tokio", "bench_spawn_tokio"),
             System("Go", "bench_spawn_go", packages=GO),
             System("oneTBB", "bench_spawn_tbb", packages=TBB),
-            System("OpenMP", "bench_spawn_openmp", packages=("g++",)),
+            System("OpenMP", "bench_spawn_openmp", packages=OPENMP),
         ),
         bars=(
             Bar(0.30, "rayon", variants=("million",), threads=(1,)),  # heading for 13 ns
@@ -68,6 +88,18 @@ WORKLOADS = (
             Bar(0.6, WEFT, variants=("300 ns",), threads=(2,), of_threads=1),
             Bar(2.0, WEFT, variants=("bursts",), threads=(2,), of_threads=1),
         ),
+    ),
+    Workload(
+        id="D1",
+        title="skynet by join: a tree of a million leaves, ten children a node",
+        unit="ns",
+        systems=(
+            System(WEFT, "bench_skynet_weft"),
+            System("oneTBB", "bench_skynet_tbb", packages=TBB),
+            rust("rayon", "bench_skynet_rayon"),
+            System("OpenMP", "bench_skynet_openmp", packages=OPENMP),
+        ),
+        bars=(Bar(0.50, "oneTBB"),),
     ),
     Workload(
         id="L1",

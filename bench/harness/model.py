@@ -13,7 +13,7 @@ BEST_PEER = "best peer"
 
 @dataclass(frozen=True)
 class System:
-    """One contestant in a workload, and the program that speaks for it."""
+    """One contestant in a workload, and the program that speaks for it; in other variants another program may."""
 
     name: str
     program: str
