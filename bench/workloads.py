@@ -68,6 +68,21 @@ WORKLOADS = (
         bars=(Bar(0.45, "boost.context", variants=("inline",)),),  # heading for 1.4 ns
     ),
     Workload(
+        id="B2",
+        title="two fibers yield to each other through the scheduler, one worker",
+        unit="ns",
+        variants=("one site", "two sites", "deep"),  # compare/yield/config.hpp says what each is; deep has no bar
+        threads=(1,),
+        fixed_threads=True,
+        systems=(
+            System(WEFT, "bench_yield_weft"),
+            System("Go", "bench_yield_go", packages=GO),
+            System("boost.fiber", "bench_yield_boost_fiber", packages=("libboost-fiber-dev",)),
+            rust("tokio", "bench_yield_tokio"),
+        ),
+        bars=(Bar(0.30, "Go", variants=("one site", "two sites")),),  # heading for 8 ns at one site
+    ),
+    Workload(
         id="C",
         title="children spawned by one task, then awaited",
         unit="ns",
