@@ -371,6 +371,19 @@ class Output(BenchTest):
         end = out[1].index("barriers/s") + len("barriers/s")
         self.assertEqual([line[:end].endswith("250.0") for line in out[2:4]], [True, False])
 
+    def test_a_note_is_shown_beside_the_figure(self):
+        line = {"value": 1, "unit": "ns", "system": WEFT, "version": "1.0", "note": "page tables 8 bytes"}
+        self.script("x_weft", f"echo '{json.dumps(line)}'")
+        self.fake("x_go", "go", 2)
+        out = self.bench("X1", "--json", str(self.json))[1].splitlines()
+        weft, go = json.loads(self.json.read_text())[:2]
+        self.assertEqual((weft["note"], go["note"]), ("page tables 8 bytes", ""))
+        self.assertTrue(out[2].endswith("; page tables 8 bytes"))
+        self.script("x_weft", f"echo '{json.dumps(line | {'note': 8})}'")
+        code, _, err = self.bench("X1")
+        self.assertEqual(code, 3)
+        self.assertIn("printed no text as its note", err)
+
     def test_a_senseless_number_of_barriers_is_a_failure(self):
         for number in ('"many"', "-1", "NaN", "true"):
             self.script("x_weft", f"""echo '{{"value": 1, "unit": "ns", "system": "weft", "version": "1",'"""

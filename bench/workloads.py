@@ -12,6 +12,7 @@ CROSSBEAM = System("crossbeam", "bench_deque_crossbeam", packages=("cargo", "lib
 
 TBB = ("libtbb-dev",)
 GO = ("golang-go",)
+BOOST_FIBER = ("libboost-fiber-dev",)
 OPENMP = ("g++",)  # libgomp comes with it
 
 
@@ -77,7 +78,7 @@ WORKLOADS = (
         systems=(
             System(WEFT, "bench_yield_weft"),
             System("Go", "bench_yield_go", packages=GO),
-            System("boost.fiber", "bench_yield_boost_fiber", packages=("libboost-fiber-dev",)),
+            System("boost.fiber", "bench_yield_boost_fiber", packages=BOOST_FIBER),
             rust("tokio", "bench_yield_tokio"),
         ),
         bars=(Bar(0.30, "Go", variants=("one site", "two sites")),),  # heading for 8 ns at one site
@@ -115,6 +116,40 @@ WORKLOADS = (
             System("OpenMP", "bench_skynet_openmp", packages=OPENMP),
         ),
         bars=(Bar(0.50, "oneTBB"),),
+    ),
+    Workload(
+        id="E1",
+        title="resident bytes a fiber, of a million that wait",
+        unit="bytes",
+        variants=("parked", "32 KB used"),  # compare/park/config.hpp says what each is
+        threads=(1,),
+        fixed_threads=True,
+        timeout_s=120,
+        systems=(
+            System(WEFT, "bench_park_weft"),
+            System("Go", "bench_park_go", packages=GO),
+            System("boost.fiber", "bench_park_boost_fiber", packages=BOOST_FIBER),
+            rust("tokio", "bench_park_tokio", variants=("parked",)),
+        ),
+        bars=(
+            Bar(4700, None, variants=("parked",)),
+            Bar(1.2, WEFT, variants=("32 KB used",), of_variant="parked"),
+        ),
+    ),
+    Workload(
+        id="E2",
+        title="time to spawn a million fibers until all of them wait",
+        unit="ns",
+        threads=(1,),
+        fixed_threads=True,
+        timeout_s=120,
+        systems=(
+            System(WEFT, "bench_park_weft"),
+            System("Go", "bench_park_go", packages=GO),
+            System("boost.fiber", "bench_park_boost_fiber", packages=BOOST_FIBER),
+            rust("tokio", "bench_park_tokio"),
+        ),
+        bars=(Bar(1.2, "Go"),),
     ),
     Workload(
         id="L1",

@@ -37,6 +37,7 @@ class Row:
     worst: float | None = None
     median: float | None = None
     heavy_barriers_per_s: float | None = None
+    note: str = ""  # what the last repetition remarked
     foreign: float | None = None
     steal: float | None = None
     contended: bool | None = None
@@ -70,6 +71,7 @@ def make_row(sample: Sample) -> Row:
     values = sorted((figure.value for figure in sample.figures), reverse=not group.workload.smaller_is_better)
     row.version = sample.figures[0].version or None
     row.best, row.worst, row.median = values[0], values[-1], statistics.median(values)
+    row.note = sample.figures[-1].note
     barriers = [f.heavy_barriers_per_s for f in sample.figures if f.heavy_barriers_per_s is not None]
     row.heavy_barriers_per_s = statistics.median(barriers) if barriers else None
     row.foreign = max(noise.foreign for noise in sample.noises)

@@ -2,7 +2,8 @@
 """One run of one benchmark program, and the line it prints.
 
 A program is called as `PROGRAM --workload B1 --variant inline --threads 1 [--quick]` and prints exactly one line:
-{"value": 1.23, "unit": "ns", "system": "weft", "version": "0.1.0"}, perhaps with "heavy_barriers_per_s" besides.
+{"value": 1.23, "unit": "ns", "system": "weft", "version": "0.1.0"}, perhaps with "heavy_barriers_per_s" and
+a remark as "note" besides.
 Anything else raises ProgramFailed with a message that names the program.
 """
 
@@ -31,6 +32,7 @@ class Figure:
     value: float
     version: str
     heavy_barriers_per_s: float | None = None  # None: the program does not count them
+    note: str = ""
 
 
 def run_once(programs: Path, system: System, group: Group, quick: bool) -> Figure:
@@ -98,7 +100,10 @@ def read_line(output: str, system: System, group: Group) -> Figure:
     barriers = fields.get("heavy_barriers_per_s")
     if barriers is not None and (type(barriers) not in (int, float) or not 0 <= barriers <= sys.float_info.max):
         raise bad("printed no finite number of heavy barriers")
-    return Figure(float(value), fields["version"] or installed_version(system.version_command), barriers)
+    note = fields.get("note", "")
+    if not isinstance(note, str):
+        raise bad("printed no text as its note")
+    return Figure(float(value), fields["version"] or installed_version(system.version_command), barriers, note)
 
 
 @cache

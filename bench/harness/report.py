@@ -42,7 +42,7 @@ def noise_text(row: Row) -> str:
         text += " CONTENDED"
     if row.by_median:
         text += f"; judged by its median, {number(row.median)}"
-    return text
+    return f"{text}; {row.note}" if row.note else text
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -88,6 +88,7 @@ def as_object(row: Row, origin: Origin) -> dict:
         "median": row.median,
         "unit": row.workload.unit,
         "heavy_barriers_per_s": row.heavy_barriers_per_s,
+        "note": row.note,
         "ratio": row.ratio,
         "bar": tightest.bar.limit if tightest else None,
         "met": row.met,

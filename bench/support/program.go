@@ -5,6 +5,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -65,8 +66,19 @@ func parse() options {
 
 // report prints the line the driver reads.
 func report(value float64, unit string) {
-	version := strings.TrimPrefix(runtime.Version(), "go")
-	fmt.Printf("{\"value\": %.6g, \"unit\": \"%s\", \"system\": \"Go\", \"version\": \"%s\"}\n", value, unit, version)
+	reportWithNote(value, unit, "")
+}
+
+// reportWithNote does the same, with a remark that is shown beside the figure.
+func reportWithNote(value float64, unit, note string) {
+	line, _ := json.Marshal(map[string]any{
+		"value":   value,
+		"unit":    unit,
+		"system":  "Go",
+		"version": strings.TrimPrefix(runtime.Version(), "go"),
+		"note":    note,
+	})
+	fmt.Println(string(line))
 }
 
 // nsPerRound: nanoseconds one round takes, for a problem of a fixed size. round works through the problem once, checks

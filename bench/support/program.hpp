@@ -77,6 +77,14 @@ inline void report(double value, const char* unit, const char* system, const cha
   std::printf("}\n");
 }
 
+/// The same, with a remark that is shown beside the figure.
+inline void report_with_note(double value, const char* unit, const char* system, const char* version,
+                             const std::string& note) {
+  std::printf(
+      "{\"value\": %.6g, \"unit\": \"%s\", \"system\": \"%s\", \"version\": \"%s\", \"note\": \"%s\"}\n",
+      value, unit, system, version, note.c_str());
+}
+
 /// Nanoseconds one call of `body` takes. For a problem of a fixed size.
 template <class Body>
 [[nodiscard]] std::int64_t elapsed_ns(Body&& body) {

@@ -58,6 +58,14 @@ pub fn report(value: f64, unit: &str, system: &str, version: &str) {
     );
 }
 
+/// The same, with a remark that is shown beside the figure.
+pub fn report_with_note(value: f64, unit: &str, system: &str, version: &str, note: &str) {
+    println!(
+        "{{\"value\": {:.6}, \"unit\": \"{}\", \"system\": \"{}\", \"version\": \"{}\", \"note\": \"{}\"}}",
+        value, unit, system, version, note
+    );
+}
+
 /// Nanoseconds one call of `body` takes.
 pub fn elapsed_ns(body: impl FnOnce()) -> u64 {
     let start = Instant::now();
