@@ -152,6 +152,18 @@ WORKLOADS = (
         bars=(Bar(1.2, "Go"),),
     ),
     Workload(
+        id="I",
+        title="a million fibers that sleep for 0 to 1000 ms",
+        unit="s",
+        variants=("wall", "CPU"),
+        threads=(2,),
+        fixed_threads=True,
+        systems=(  # weft follows when its fibers can sleep
+            System("Go", "bench_sleep_go", packages=GO),
+            rust("tokio", "bench_sleep_tokio"),
+        ),
+    ),
+    Workload(
         id="L1",
         title="the owner of a deque pushes and pops a task of 24 bytes",
         unit="ns",

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// I for weft: this_fiber::sleep_for().
+#include "compare/sleep/config.hpp"
+
+#include <weft/runtime.hpp>
+#include <weft/this_fiber.hpp>
+#include <weft/version.hpp>
+
+#include <cstdint>
+#include <vector>
+
+int main(int argc, char** argv) {
+  namespace bench = weft::bench;
+  const bench::options opts = bench::parse(argc, argv);
+  const bench::sleeping::size of = bench::sleeping::chosen(opts);
+  const weft::runtime_options how{.workers = static_cast<std::uint32_t>(opts.threads)};
+  return weft::run(
+      [&] {
+        std::vector<weft::handle<void>> handles;
+        handles.reserve(of.fibers);
+        bench::sleeping::run(opts, "weft", WEFT_VERSION_STRING, [&] {
+          for (std::uint64_t i = 0; i < of.fibers; ++i) {
+            handles.push_back(weft::spawn(
+                [time = bench::sleeping::sleep_of(i, of.longest)] { weft::this_fiber::sleep_for(time); }));
+          }
+          for (weft::handle<void>& each : handles) each.join();
+        });
+      },
+      how);
+}
