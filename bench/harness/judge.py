@@ -2,8 +2,9 @@
 """From repetitions to rows: best, worst and median, the ratio to the best peer, and whether each bar is met.
 
 A row is judged by its best figure, unless the median is so far from it (1.5 times) that the best looks like luck, or
-the workload says so for the variant; then it is judged by the median. weft's ratio is its judged figure over the best peer's. A bar that cannot be judged,
-because what it compares with is absent or failed or was not selected, counts as missed.
+the workload says so for the variant; then it is judged by the median. weft's ratio is its judged figure over the best
+peer's. A bar that cannot be judged, because what it compares with is absent or failed or was not selected, counts as
+missed.
 """
 
 import statistics

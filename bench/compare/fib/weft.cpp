@@ -21,6 +21,7 @@ std::int64_t fib(int n) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads the program may as well end
 int main(int argc, char** argv) {
   const bench::options opts = bench::parse(argc, argv);
   const weft::runtime_options how{.workers = static_cast<std::uint32_t>(opts.threads)};

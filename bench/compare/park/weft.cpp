@@ -47,6 +47,7 @@ struct parked_fibers {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads the program may as well end
 int main(int argc, char** argv) {
   const bench::options opts = bench::parse(argc, argv);
   const auto asked = bench::parking::chosen(opts);

@@ -32,6 +32,7 @@ std::int64_t sum(std::int64_t first, std::int64_t leaves) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads the program may as well end
 int main(int argc, char** argv) {
   const bench::options opts = bench::parse(argc, argv);
   const weft::runtime_options how{.workers = static_cast<std::uint32_t>(opts.threads)};

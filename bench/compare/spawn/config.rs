@@ -15,7 +15,7 @@ pub struct Children {
 
 fn worked() -> u8 {
     let mut x: u64 = 1;
-    for _ in 0..330 {
+    for _ in 0..240 {
         x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         // Safety: there are no instructions.
         unsafe { asm!("/* {} */", inout(reg) x, options(nostack)) }

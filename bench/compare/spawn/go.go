@@ -12,7 +12,7 @@ import (
 
 func worked() uint8 {
 	x := uint64(1)
-	for i := 0; i < 330; i++ {
+	for i := 0; i < 240; i++ {
 		x = x*6364136223846793005 + 1442695040888963407
 	}
 	return uint8(x>>56) | 1

@@ -15,6 +15,7 @@ struct yield {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads the program may as well end
 int main(int argc, char** argv) {
   namespace bench = weft::bench;
   const bench::options opts = bench::parse(argc, argv);
