@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 namespace weft::impl {
@@ -111,6 +112,25 @@ class basic_stack_pool {
     put_back(slot, !discarded);  // SP3
   }
 
+  /// Whether more free stacks than that keep their memory, of all sizes together.
+  [[nodiscard]] bool has_warm_approx(std::size_t more_than) const noexcept {
+    return warm_.load(std::memory_order_relaxed) > more_than;  // relaxed: a hint
+  }
+
+  /// Gives the memory of free stacks back, of up to `most` of those that a size has beyond `keep`: for who has nothing better
+  /// to do. Returns how many have become cold.
+  std::size_t cool(std::size_t keep, std::size_t most) noexcept WEFT_EXCLUDES(mutex_) {
+    slot_chain cooling = take_warm(keep, most);
+    std::size_t cooled = 0;
+    while (stack_slot* const slot = cooling.try_pop()) {
+      const bool discarded = memory::discard(slot->low, slot->size()).has_value();
+      if (discarded) ++cooled;
+      const scoped_hold hold(mutex_);
+      put_back(*slot, !discarded);  // SP3
+    }
+    return cooled;
+  }
+
   /// Gives the memory of all free stacks back, and the address space of slabs that have no stack in use.
   void release_unused() noexcept WEFT_EXCLUDES(mutex_) {
     const scoped_hold hold(mutex_);
@@ -152,18 +172,46 @@ class basic_stack_pool {
   [[nodiscard]] result<stack_slot*> take_one(stack_class size_class) noexcept WEFT_EXCLUDES(mutex_) {
     const scoped_hold hold(mutex_);
     shelf& s = shelves_[size_class.index()];
-    stack_slot* slot = s.warm.try_pop();
+    stack_slot* slot = pop_warm(s);
     if (slot == nullptr) slot = s.cold.try_pop();
     if (slot == nullptr) {
       result<stack_slot*> fresh = fresh_slot(s, size_class);
       if (!fresh) return fresh.error();
       slot = *fresh;
     }
-    WEFT_CHECK(!slot->taken, "SP1: a stack that is in use was in a free list");
-    slot->taken = true;
-    ++s.taken;
-    ++slab_of(*slot).live;
+    mark_taken(s, *slot);
     return slot;
+  }
+
+  void mark_taken(shelf& s, stack_slot& slot) noexcept WEFT_REQUIRES(mutex_) {
+    WEFT_CHECK(!slot.taken, "SP1: a stack that is in use was in a free list");
+    slot.taken = true;
+    ++s.taken;
+    ++slab_of(slot).live;
+  }
+
+  [[nodiscard]] stack_slot* pop_warm(shelf& s) noexcept WEFT_REQUIRES(mutex_) {
+    stack_slot* const slot = s.warm.try_pop();
+    if (slot != nullptr) count_warm(-1);
+    return slot;
+  }
+  void count_warm(std::ptrdiff_t change) noexcept WEFT_REQUIRES(mutex_) {
+    // relaxed: a hint for those without the lock
+    warm_.store(warm_.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
+                std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] slot_chain take_warm(std::size_t keep, std::size_t most) noexcept WEFT_EXCLUDES(mutex_) {
+    slot_chain taken;
+    const scoped_hold hold(mutex_);
+    for (shelf& s : shelves_) {
+      while (s.warm.size() > keep && taken.size() < most) {
+        stack_slot& slot = *pop_warm(s);
+        mark_taken(s, slot);
+        taken.push(slot);
+      }
+    }
+    return taken;
   }
 
   // A slot never used before, in the newest slab or in a new one.
@@ -223,6 +271,7 @@ class basic_stack_pool {
     --s.taken;
     --slab_of(slot).live;
     (warm ? s.warm : s.cold).push(slot);
+    if (warm) count_warm(1);
   }
 
   [[nodiscard]] bool try_keep_warm(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
@@ -236,7 +285,7 @@ class basic_stack_pool {
   // SP3: the warm become cold; slabs without a stack in use go.
   void cool_down(shelf& s) noexcept WEFT_REQUIRES(mutex_) {
     slot_chain kept;
-    while (stack_slot* slot = s.warm.try_pop()) {
+    while (stack_slot* slot = pop_warm(s)) {
       if (slab_of(*slot).live == 0) continue;  // goes with its slab
       if (memory::discard(slot->low, slot->size())) {
         s.cold.push(*slot);
@@ -244,7 +293,10 @@ class basic_stack_pool {
         kept.push(*slot);
       }
     }
-    while (stack_slot* slot = kept.try_pop()) s.warm.push(*slot);
+    while (stack_slot* slot = kept.try_pop()) {
+      s.warm.push(*slot);
+      count_warm(1);
+    }
     while (stack_slot* slot = s.cold.try_pop()) {
       if (slab_of(*slot).live != 0) kept.push(*slot);
     }
@@ -286,6 +338,7 @@ class basic_stack_pool {
   const std::size_t split_limit_ = split_guard_limit<memory>();
 
   mutex mutex_;
+  std::atomic<std::size_t> warm_{0};  // of all sizes; written under the lock
   std::array<shelf, stack_class::count> shelves_ WEFT_GUARDED_BY(mutex_);
 };
 

@@ -6,6 +6,8 @@
 #include "support/scale.hpp"
 #include "sys/platform_interposed.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
@@ -94,6 +96,29 @@ TEST(StackPool, GivesTheNewestBackFirst) {
   EXPECT_EQ(*pool.take(stack_class()), a);
   pool.give(*a);
   pool.give(*b);
+}
+
+TEST(StackPool, CoolsDownWhatIsBeyondWhatShallBeKept) {
+  stack_pool pool;
+  std::array<stack_slot*, 6> taken{};
+  for (stack_slot*& each : taken) {
+    each = *pool.take(stack_class());
+    each->high()[-1] = 1;
+  }
+  for (stack_slot* each : taken) pool.give(*each);
+  EXPECT_TRUE(pool.has_warm_approx(5));
+  EXPECT_FALSE(pool.has_warm_approx(6));
+  EXPECT_EQ(pool.cool(6, 10), 0U);
+  EXPECT_EQ(pool.cool(2, 3), 3U) << "no more at a time than asked for";
+  EXPECT_EQ(pool.cool(2, 3), 1U);
+  EXPECT_EQ(pool.stats().warm, 2U);
+  EXPECT_EQ(pool.stats().cold, 4U);
+  EXPECT_EQ(pool.stats().taken, 0U);
+  const auto resident = std::count_if(taken.begin(), taken.end(), [](const stack_slot* each) {
+    return testing::lowest_resident(each->low, each->size()) != nullptr;
+  });
+  EXPECT_EQ(resident, 2);
+  EXPECT_FALSE(pool.has_warm_approx(2));
 }
 
 TEST(StackPool, BeyondTheBoundMemoryGoesBackToTheKernel) {
