@@ -18,6 +18,7 @@
 #include "sys/platform.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::impl {
@@ -82,10 +83,17 @@ class basic_record_name {
 /// The one part of a home that others may touch: where its records are returned.
 template <class Platform>
 struct alignas(contended_bytes) basic_letterbox {
-  explicit basic_letterbox(std::uint32_t home) noexcept : home_number(home) {}
+  basic_letterbox(std::uint32_t home, void* of) noexcept : home_number(home), owner(of) {}
 
   basic_run_stack<Platform> returned;
   const std::uint32_t home_number;
+  void* const owner;  // whose slab it is
+};
+
+/// Where in a record its body lies, for a type that has it inside: as its `inner_body`.
+struct record_body {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
 };
 
 /// The base of a record. What a slab hands out derives from it, is made once when the record's memory is first used,
@@ -102,6 +110,9 @@ class basic_record : public run_link<Platform> {
     // relaxed: the caller holds the record, so the name does not change.
     return record_handle::from_word(name_.load(std::memory_order_relaxed));
   }
+
+  /// Whose slab it belongs to, as the slab was told.
+  [[nodiscard]] void* slab_owner() const noexcept { return home_.read()->owner; }
 
  protected:
   ~basic_record() = default;

@@ -22,6 +22,7 @@
 #include <weft/result.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,9 +43,9 @@ struct record_policy {
   /// 28 bits for the position: 268 million records. 36 for the generation: 2^35 lives of each.
   using name = basic_record_name<root_bits + leaf_bits + index_bits>;
 
-  static constexpr std::size_t parcels = 16;      // homes an outbox collects for at a time
-  static constexpr std::size_t parcel_size = 64;  // records that go home by one read-modify-write
-  static constexpr std::size_t fresh_run = 16;    // records of a new block that are made at a time
+  static constexpr std::size_t parcels = 16;       // homes an outbox collects for at a time
+  static constexpr std::size_t parcel_size = 256;  // records that go home by one read-modify-write
+  static constexpr std::size_t fresh_run = 16;     // records of a new block that are made at a time
 
   // [RC-live] A name that is live shows what was written before publish().
   static constexpr std::memory_order publish = std::memory_order_release;
@@ -54,12 +55,11 @@ struct record_policy {
 
 /// How records lie in memory: the same for all homes of a slab.
 struct record_layout {
-  std::size_t stride = 0;       // from one record to the next
-  std::size_t body_offset = 0;  // from a record to what follows it
+  std::size_t stride = 0;  // from one record to the next
+  record_body body;        // what is the closure's, in or behind it
   std::uint32_t first_block = 0;
   std::uint32_t most_block = 0;
 
-  [[nodiscard]] std::size_t body_bytes() const noexcept { return stride - body_offset; }
   [[nodiscard]] std::size_t block_bytes(std::uint32_t records) const noexcept {
     return header_bytes + records * stride;
   }
@@ -72,13 +72,15 @@ class basic_record_home {
                 "a record begins with a basic_record");
   static_assert(alignof(Record) <= cache_line_bytes, "records begin on cache lines, and on nothing larger");
   using name = typename Policy::name;
+  using hint = record_hint<Record>;
 
  public:
   using block = basic_record_block<Platform>;
   using directory = basic_record_directory<Platform, Policy::root_bits, Policy::leaf_bits>;
 
-  basic_record_home(directory& blocks, const record_layout& layout, std::uint32_t number) noexcept
-      : letterbox_(number), directory_(blocks), layout_(layout), next_block_(layout.first_block) {
+  basic_record_home(directory& blocks, const record_layout& layout, std::uint32_t number,
+                    void* owner) noexcept
+      : letterbox_(number, owner), directory_(blocks), layout_(layout), next_block_(layout.first_block) {
     static_assert(sizeof(block) <= record_layout::header_bytes);
   }
   basic_record_home(const basic_record_home&) = delete;
@@ -94,7 +96,8 @@ class basic_record_home {
     }
     Record& taken = record_of(free_);
     free_ = taken.next.read();
-    __builtin_prefetch(free_.address(), 1);  // for writing; nothing happens where there is none
+    --depth_;
+    hint::follow(&taken);
     WEFT_ASSERT(!name_of(taken).is_live(), "H2: a record in use was handed out again");
     uncover_body(taken);
     return &taken;
@@ -140,8 +143,17 @@ class basic_record_home {
     return name::from_word(record.name_.load(std::memory_order_relaxed));
   }
 
+  // The list is a stack, and what lies at which depth of it is remembered for the last few: a record is told what will be
+  // handed out a few after it.
+  void tell_ahead(Record& added) noexcept {
+    ++depth_;
+    hint::write(&added, recent_[(depth_ - hint::distance) % recent_.size()]);
+    recent_[depth_ % recent_.size()] = &added;
+  }
+
   void put_away(Record& unused) noexcept {
     if (letterbox& home = *unused.home_.read(); WEFT_LIKELY(&home == &letterbox_)) {
+      tell_ahead(unused);
       unused.next.write(free_);
       free_ = word_of(unused);
     } else {
@@ -173,6 +185,7 @@ class basic_record_home {
       // relaxed: shown by the store below.
       made->name_.store(name::first_of(position).word(), std::memory_order_relaxed);
       cover_body(*made);
+      hint::write(made, nullptr);
       made->next.write(free_);
       free_ = word_of(*made);
     }
@@ -207,14 +220,14 @@ class basic_record_home {
   // AddressSanitizer does not see that a record is freed: its memory stays. So it is told. The head stays readable.
   void cover_body([[maybe_unused]] Record& record) const noexcept {
 #if WEFT_ADDRESS_SANITIZER
-    __asan_poison_memory_region(reinterpret_cast<std::byte*>(&record) + layout_.body_offset,
-                                layout_.body_bytes());
+    __asan_poison_memory_region(reinterpret_cast<std::byte*>(&record) + layout_.body.offset,
+                                layout_.body.bytes);
 #endif
   }
   void uncover_body([[maybe_unused]] Record& record) const noexcept {
 #if WEFT_ADDRESS_SANITIZER
-    __asan_unpoison_memory_region(reinterpret_cast<std::byte*>(&record) + layout_.body_offset,
-                                  layout_.body_bytes());
+    __asan_unpoison_memory_region(reinterpret_cast<std::byte*>(&record) + layout_.body.offset,
+                                  layout_.body.bytes);
 #endif
   }
 
@@ -238,7 +251,9 @@ class basic_record_home {
   std::uint32_t capacity_ = 0;  // as newest_->capacity
   std::uint32_t next_block_;    // how many records the next block gets
   std::uint64_t spent_ = 0;     // records that are not used again (N2)
-  basic_record_outbox<Platform, Policy::parcels, Policy::parcel_size> outbox_;
+  std::uint32_t depth_ = 0;     // of free_, counted from anywhere
+  std::array<void*, 2 * hint::distance> recent_{};
+  basic_record_outbox<Platform, Record, Policy::parcels, Policy::parcel_size> outbox_;
 };
 
 }  // namespace weft::impl

@@ -28,11 +28,14 @@
 namespace weft::impl {
 
 struct record_slab_options {
-  /// Room behind the head of each record, for the closure; what is left of the last cache line is added to it.
+  /// Room behind the head of each record, for the closure; what is left of the last cache line is added to it. None for
+  /// records that have it inside.
   std::size_t body_bytes = 0;
   /// Records in a home's first block. Each further one is twice as large, up to the most.
   std::uint32_t first_block = 64;
   std::uint32_t most_block = 4096;
+  /// What records of this slab give as their slab_owner().
+  void* owner = nullptr;
 };
 
 /// `Record` is the head of each record: derived from basic_record, made once, never destroyed before the slab.
@@ -42,7 +45,8 @@ class basic_record_slab {
   using home = basic_record_home<Platform, Record, Policy>;
   using options = record_slab_options;
 
-  explicit basic_record_slab(const options& how = {}) noexcept : layout_(layout_for(how)) {}
+  explicit basic_record_slab(const options& how = {}) noexcept
+      : layout_(layout_for(how)), owner_(how.owner) {}
   basic_record_slab(const basic_record_slab&) = delete;
   basic_record_slab& operator=(const basic_record_slab&) = delete;
 
@@ -123,9 +127,9 @@ class basic_record_slab {
 
   /// What lies behind the head of a record: bytes that live and die with it.
   [[nodiscard]] void* body_of(Record& record) const noexcept {
-    return reinterpret_cast<std::byte*>(&record) + layout_.body_offset;
+    return reinterpret_cast<std::byte*>(&record) + layout_.body.offset;
   }
-  [[nodiscard]] std::size_t body_bytes() const noexcept { return layout_.body_bytes(); }
+  [[nodiscard]] std::size_t body_bytes() const noexcept { return layout_.body.bytes; }
 
   /// How many records have been made so far.
   [[nodiscard]] std::size_t records_made() const noexcept {
@@ -150,8 +154,15 @@ class basic_record_slab {
     WEFT_CHECK(how.first_block >= 1 && how.first_block <= how.most_block && how.most_block <= index_mask + 1,
                "a block holds at least one record, and no more than its index has bits for");
     record_layout made;
-    made.body_offset = rounded_up(sizeof(Record), alignof(std::max_align_t));
-    made.stride = rounded_up(made.body_offset + how.body_bytes, cache_line_bytes);
+    if constexpr (requires { Record::inner_body; }) {
+      WEFT_CHECK(how.body_bytes == 0, "a record has its body inside or behind it");
+      made.stride = rounded_up(sizeof(Record), cache_line_bytes);
+      made.body = Record::inner_body;
+    } else {
+      made.body.offset = rounded_up(sizeof(Record), alignof(std::max_align_t));
+      made.stride = rounded_up(made.body.offset + how.body_bytes, cache_line_bytes);
+      made.body.bytes = made.stride - made.body.offset;
+    }
     made.first_block = how.first_block;
     made.most_block = how.most_block;
     return made;
@@ -166,7 +177,7 @@ class basic_record_slab {
     if (memory == nullptr) return errc::out_of_memory;
     // relaxed: numbers only spread homes over the places of an outbox.
     const std::uint32_t number = home_count_.fetch_add(1, std::memory_order_relaxed);
-    home* const built = new (memory) home(directory_, layout_, number);
+    home* const built = new (memory) home(directory_, layout_, number, owner_);
     // relaxed, here and on failure: homes are only added, and the others are not looked at.
     home* first = homes_.load(std::memory_order_relaxed);
     do {
@@ -207,6 +218,7 @@ class basic_record_slab {
   }
 
   const record_layout layout_;
+  void* const owner_;
   typename home::directory directory_;
   typename Platform::template atomic<home*> homes_{nullptr};  // a list that only grows
   typename Platform::template atomic<std::uint32_t> home_count_{0};
