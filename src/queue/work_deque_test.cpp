@@ -291,6 +291,33 @@ TEST_F(WorkDequeTest, AfterAPushAJoinIsGrantedUnlessItIsTheNewest) {
   EXPECT_EQ(drain(loot), std::vector{join(0)});
 }
 
+// What an inlined spawn or join does: nothing but the push, or nothing at all.
+TEST_F(WorkDequeTest, AQuietPushFailsWhereThereIsMoreToBeDone) {
+  EXPECT_FALSE(victim.try_push_quietly(task(0))) << "there is no room before the first push";
+  push_tasks(0, 1);
+  EXPECT_TRUE(victim.try_push_quietly(task(1)));
+  ASSERT_TRUE(victim.ask(alice));
+  EXPECT_FALSE(victim.try_push_quietly(task(2))) << "a thief asks";
+  push_tasks(2, 3);
+  victim.see_to_thieves();
+  EXPECT_FALSE(victim.try_push_quietly(task(3))) << "it was not granted anything, and asks on";
+  victim.withdraw(alice);
+  EXPECT_FALSE(victim.try_push_quietly(task(3)));
+  push_tasks(3, 4);
+  victim.see_to_thieves();
+  EXPECT_TRUE(victim.try_push_quietly(task(4)));
+  EXPECT_EQ(drain(victim), tasks({4, 3, 2, 1, 0}));
+}
+
+TEST_F(WorkDequeTest, WithFencesNoPushIsQuiet) {
+  work_deque fenced(barrier_kind::symmetric, small());
+  ASSERT_TRUE(fenced.push(task(0)));
+  EXPECT_FALSE(fenced.try_push_quietly(task(1)));
+  fenced.see_to_thieves();
+  EXPECT_FALSE(fenced.try_push_quietly(task(1)));
+  EXPECT_EQ(drain(fenced), tasks({0}));
+}
+
 TEST_F(WorkDequeTest, NothingIsGrantedPastAJoin) {
   push_tasks(0, 2);
   ASSERT_TRUE(victim.push(join(2)));

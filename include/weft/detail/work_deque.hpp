@@ -75,6 +75,8 @@ class basic_work_deque {
         most_(options.most),
         least_after_push_(options.least_after_push),
         barriers_(barriers),
+        quiet_(barriers == barrier_kind::asymmetric ? 0 : asked_for),
+        attention_(quiet_),
         top_(top_word::settled(options.first_index).word()) {
     WEFT_CHECK(std::has_single_bit(options.capacity) && options.capacity <= most_capacity,
                "the capacity of a deque is a power of two, up to 2^30");
@@ -95,6 +97,24 @@ class basic_work_deque {
     write(at, r);
     bottom_.store(at + 1, Rules::publish);  // [WD-publish] pairs with the look in finish_claim()
     return true;
+  }
+
+  /// The shortest way to add the newest, for what is inlined: fails, and has done nothing, where there is anything else to be
+  /// done than that. Then push() does it, and see_to_thieves() after it.
+  [[nodiscard]] bool try_push_quietly(runnable r) noexcept {
+    const std::uint32_t at = bottom_.load(std::memory_order_relaxed);  // relaxed: the owner's own
+    // relaxed: a hint; a thief that is seen late is answered late.
+    if (!WEFT_LIKELY(attention_.load(std::memory_order_relaxed) == 0 && at != limit_)) return false;
+    write(at, r);
+    bottom_.store(at + 1, Rules::publish);  // [WD-publish]
+    return true;
+  }
+
+  /// Follows a push that was not quiet: answers a thief, if there is one.
+  void see_to_thieves() noexcept {
+    if (asked()) return answer_after_push();
+    // relaxed: one that asks just now, and whose mark is overwritten, loses patience and takes by itself.
+    attention_.store(quiet_, std::memory_order_relaxed);
   }
 
   /// Takes the newest; empty when there is none.
@@ -185,8 +205,10 @@ class basic_work_deque {
     if (!top.is_settled() && top != broken) return false;
     const top_word asks = top_word::asked(top.head(), who);
     // relaxed: an owner that sees it late answers late.
-    return top_.compare_exchange_strong(seen, asks.word(), std::memory_order_relaxed,
-                                        std::memory_order_relaxed);
+    const bool asking =
+        top_.compare_exchange_strong(seen, asks.word(), std::memory_order_relaxed, std::memory_order_relaxed);
+    if (asking) attention_.store(asked_for, std::memory_order_relaxed);  // relaxed: a hint
+    return asking;
   }
 
   /// Leaves, and gives up a claim that was granted. To be called by a thief that has asked and will not take.
@@ -253,6 +275,7 @@ class basic_work_deque {
   using ring = basic_work_ring<Platform>;
   using slot = typename ring::slot;
 
+  static constexpr std::uint32_t asked_for = 1;
   static constexpr std::uint32_t most_capacity = std::uint32_t{1} << 30U;
 
   [[nodiscard]] static bool is_join(runnable r) noexcept { return r.what() == runnable::kind::join; }
@@ -392,9 +415,12 @@ class basic_work_deque {
   std::uint32_t most_;
   std::uint32_t least_after_push_;
   barrier_kind barriers_;
+  std::uint32_t
+      quiet_;  // what attention_ is while nobody asks: where each push needs a fence, it is never quiet
 
-  // Written by thieves, and by the owner when one stands here. The owner reads it all the time.
-  alignas(contended_bytes) typename Platform::template atomic<std::uint64_t> top_;
+  // Written by thieves, and by the owner when one stands here. The owner reads them all the time.
+  alignas(contended_bytes) typename Platform::template atomic<std::uint32_t> attention_;
+  typename Platform::template atomic<std::uint64_t> top_;
 };
 
 /// The deque of the shipping library.
