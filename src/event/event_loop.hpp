@@ -29,6 +29,7 @@ class ready_batch {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool full() const noexcept { return count_ == room_.size(); }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t room_left() const noexcept { return room_.size() - count_; }
 
   void push(runnable ready) noexcept {
     WEFT_CHECK(!full(), "a backend hands out more than it was given room for");
