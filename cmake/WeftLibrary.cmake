@@ -78,8 +78,11 @@ set(WEFT_SOURCES
     # sched
     src/sched/identity.cpp
     src/sched/loop.cpp
+    src/sched/nursery.cpp
     src/sched/pool.cpp
     src/sched/runtime.cpp
+    src/sched/sleep.cpp
+    src/sched/task_access.cpp
     src/sched/unobserved.cpp
     src/sched/worker.cpp
 )

@@ -13,6 +13,12 @@
 
 namespace weft {
 
+class runtime;
+
+namespace detail {
+[[nodiscard]] runtime_core* core_of(runtime& of) noexcept;
+}  // namespace detail
+
 /// How a runtime is made. What is left alone is chosen for the machine.
 struct runtime_options {
   std::uint32_t workers = 0;  ///< 1 to 256; 0: as many as this process has processors
@@ -48,11 +54,16 @@ class WEFT_EXPORT runtime {
   [[nodiscard]] std::uint32_t workers() const noexcept;
 
  private:
+  friend detail::runtime_core* detail::core_of(runtime& of) noexcept;
+
   struct end_core {
     void operator()(detail::runtime_core* core) const noexcept;
   };
   std::unique_ptr<detail::runtime_core, end_core> core_;
 };
+
+/// For other templates of weft's.
+inline detail::runtime_core* detail::core_of(runtime& of) noexcept { return of.core_.get(); }
 
 /// Runs `main` as task 0 of a runtime that lives as long, and gives what it returns: for nothing, 0. When main has
 /// returned or thrown, tasks that are still alive are asked to stop, and waited for.

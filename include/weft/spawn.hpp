@@ -20,8 +20,13 @@ using task_result = std::invoke_result_t<std::decay_t<F>>;
 
 template <class F>
 [[nodiscard]] handle<task_result<F>> spawn_in(runtime_core* in, F&& function, source_site site) {
-  using body = task_body<std::decay_t<F>, task_result<F>>;
-  task_record& made = new_task(in, body::code, site);
+  using closure = std::decay_t<F>;
+  using body = task_body<closure, task_result<F>>;
+  if constexpr (is_closure_of_words<closure>) {
+    const words_of<closure> words(function);
+    return handle<task_result<F>>(spawn_words(in, body::code, packed_site(site), words.get()));
+  }
+  task_record& made = new_task(in, body::code, packed_site(site));
   try {
     body::put(body_of(made), std::forward<F>(function));
   } catch (...) {

@@ -4,8 +4,15 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/detail/duration.hpp>
 
+#include <chrono>
 #include <cstdint>
+#include <type_traits>
+
+namespace weft::detail {
+WEFT_EXPORT void sleep_for(std::chrono::nanoseconds wait);
+}  // namespace weft::detail
 
 namespace weft::this_fiber {
 
@@ -13,6 +20,27 @@ namespace weft::this_fiber {
 ///
 /// Cancellation point: yes.
 WEFT_EXPORT void yield();
+
+/// Lets the running task, or on a plain thread the thread, sleep for at least that long. Any duration will do: one that is
+/// not positive is a yield(), and what is longer than a clock can count never ends by itself.
+///
+/// Cancellation point: yes.
+template <class Rep, class Period>
+void sleep_for(const std::chrono::duration<Rep, Period>& wait) {
+  detail::sleep_for(detail::to_nanoseconds(wait));
+}
+
+/// The same until a clock shows that time. A clock that can be set is looked at again when the time has come.
+///
+/// Cancellation point: yes.
+template <class Clock, class Duration>
+void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
+  if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
+    sleep_for(detail::difference(time, Clock::now()));
+  } else {
+    for (auto now = Clock::now(); now < time; now = Clock::now()) sleep_for(detail::difference(time, now));
+  }
+}
 
 /// The number of the running task; main's is 0. Zero on a plain thread, too.
 [[nodiscard]] WEFT_EXPORT std::uint64_t id() noexcept;

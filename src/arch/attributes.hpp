@@ -29,6 +29,17 @@
 #define WEFT_SWITCHES __attribute__((noipa))
 #endif
 
+/// A function that comes back from a switch returns by a jump (decision 0009): a processor guesses that a `ret` leads to where
+/// the last call came from, which after a switch is wrong, and a wrong guess costs more than the switch. Where a jump leads
+/// it learns. The jump is in a thunk, which src/sched/loop.cpp defines.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define WEFT_HAS_RETURN_THUNK 1
+#define WEFT_RETURNS_BY_JUMP __attribute__((function_return("thunk-extern")))
+#else
+#define WEFT_HAS_RETURN_THUNK 0
+#define WEFT_RETURNS_BY_JUMP
+#endif
+
 // A function whose frame outlives a change of identity in ThreadSanitizer's eyes: it must not tell the sanitizer that it was
 // entered by one, and left by another.
 #if WEFT_THREAD_SANITIZER

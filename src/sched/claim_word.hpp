@@ -158,8 +158,9 @@ class basic_wait_claim {
     const wait_word before(word_.load(std::memory_order_relaxed));  // relaxed: the fiber's own while it runs
     WEFT_ASSERT(before.state() == wait_state::running, "WC1: a fiber that waits begins to wait");
     const wait_word next = wait_word::armed((before.epoch() + 1) & epoch_mask, kind);
-    // relaxed: the ticket travels by what publishes it; a canceller comes by the barriers of cancel_flag.
-    word_.store(next.bits(), std::memory_order_relaxed);
+    // The ticket travels by what publishes it; a canceller comes by the barriers of cancel_flag.
+    // release: who finds the wait finds whose it is. [WC-who] pairs with word()
+    word_.store(next.bits(), std::memory_order_release);
     return {next.epoch()};
   }
 
@@ -210,6 +211,23 @@ class basic_wait_claim {
   /// one of its waits.
   [[nodiscard]] claim_outcome try_claim_standing(wake_cause cause) noexcept {
     return try_claim_if(cause, [](wait_word now) { return !now.is_shielded(); });
+  }
+
+  /// Tries to end whatever wait stands now: for a timer, which is pending within one wait only.
+  [[nodiscard]] claim_outcome try_claim_any(wake_cause cause) noexcept {
+    return try_claim_if(cause, [](wait_word) { return true; });
+  }
+
+  /// Tries to end the wait that was seen, in the state that was seen: for who has looked since whose wait it is.
+  [[nodiscard]] claim_outcome try_claim_seen(wait_word now, wake_cause cause) noexcept {
+    std::uint64_t seen = now.bits();
+    if (!Rules::claim(word_, seen, now.claimed_by(cause).bits())) return claim_outcome::lost;
+    return now.state() == wait_state::armed ? claim_outcome::won_early : claim_outcome::won;
+  }
+
+  /// The word, for who comes to find out whose wait it is.
+  [[nodiscard]] wait_word word() const noexcept {
+    return wait_word(word_.load(std::memory_order_acquire));  // [WC-who]
   }
 
   /// What the word says now. The epoch is the fiber's own to change.

@@ -52,8 +52,15 @@ class basic_handle_word {
     word_.store(pending, std::memory_order_relaxed);
   }  // relaxed: published with the record
 
-  /// The same for a task that nobody holds.
-  void reset_dropped() noexcept { word_.store(dropped, std::memory_order_relaxed); }
+  /// The same for a task that nobody holds; but it may belong to somebody, who is told of its end. The address is that of
+  /// something aligned to 4 at least, or 0.
+  void reset_owned(std::uintptr_t owner = 0) noexcept {
+    word_.store(owner | dropped, std::memory_order_relaxed);
+  }
+  /// Whom a task that nobody holds belongs to; 0 for nobody, and for a task that is held.
+  [[nodiscard]] std::uintptr_t owner() const noexcept {
+    return owner_in(word_.load(std::memory_order_relaxed));
+  }
 
   // -- The holder ---------------------------------------------------------------------------------------------------
 
@@ -96,12 +103,14 @@ class basic_handle_word {
   struct ending {
     finish_duty duty = finish_duty::none;
     Waiter waiter{};
+    std::uintptr_t owner = 0;  // as reset_owned() said
   };
 
   /// Ends the task. Unless nobody holds it, the record may be gone afterwards.
   [[nodiscard]] ending finish() noexcept {
     // A handle that was dropped early is common, and costs nothing more. [HW-drop]
-    if (word_.load(std::memory_order_acquire) == dropped) return {finish_duty::free_record};
+    const std::uintptr_t now = word_.load(std::memory_order_acquire);
+    if (is_dropped(now)) return {finish_duty::free_record, {}, owner_in(now)};
     // release: the results. [HW-done]   acquire: the waiter, [HW-waiter]; or what the holder did. [HW-drop]
     const std::uintptr_t before = word_.exchange(done, std::memory_order_acq_rel);
     WEFT_ASSERT(before != done, "HW1: a task ends twice");
@@ -114,6 +123,12 @@ class basic_handle_word {
   static constexpr std::uintptr_t pending = 0;
   static constexpr std::uintptr_t done = 1;
   static constexpr std::uintptr_t dropped = 2;
+  static constexpr std::uintptr_t marks = 3;
+
+  [[nodiscard]] static bool is_dropped(std::uintptr_t word) noexcept { return (word & marks) == dropped; }
+  [[nodiscard]] static std::uintptr_t owner_in(std::uintptr_t word) noexcept {
+    return is_dropped(word) ? word & ~marks : 0;
+  }
 
   typename Platform::template atomic<std::uintptr_t> word_{pending};
 };

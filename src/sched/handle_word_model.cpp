@@ -4,7 +4,7 @@
 #include "sched/handle_word.hpp"
 
 #include "model/model.hpp"
-#include "sched/claim_word.hpp"
+#include "sched/sleeping_fiber_model.hpp"
 
 #include <optional>
 
@@ -15,31 +15,30 @@ using model::platform;
 using model::require;
 using model::world;
 
-/// The wait of a fiber, as far as a finisher sees it: a claim word, and which wait of it is for the end of a task. What
-/// makes it runnable is a flag.
-struct alignas(8) sleeping_fiber {
-  basic_wait_claim<platform> claim;
-  platform::atomic<std::uint64_t> join_epoch{0};
-  platform::atomic<std::uint32_t> runnable{0};
-
-  void wake(wait_ticket ticket, wake_cause cause) {
-    if (claim.try_claim(ticket, cause) == claim_outcome::won) make_runnable();
-  }
-  void make_runnable() { runnable.store(1, std::memory_order_release); }
-
-  /// The step after the switch, and being off the stack until somebody makes it runnable.
-  [[nodiscard]] wake_cause sleep() {
-    if (claim.complete_park() == park_outcome::must_requeue) make_runnable();
-    while (runnable.load(std::memory_order_acquire) == 0) platform::pause();
-    runnable.store(0, std::memory_order_relaxed);
-    return claim.finish();
-  }
-};
-
 struct child_record {
   basic_handle_word<platform, sleeping_fiber*> word;
   platform::plain<int> result{0};
 };
+
+/// Returns whether the record is the finisher's to free.
+bool end(child_record& child) {
+  child.result.write(5);
+  const auto ending = child.word.finish();
+  if (ending.duty == finish_duty::wake) ending.waiter->wake_joiner();
+  return ending.duty == finish_duty::free_record;
+}
+
+/// Waits until the child is done, or the wait was ended otherwise. Returns whether it is done.
+bool await(sleeping_fiber& parent, child_record& child) {
+  parent.begin_join();
+  if (!child.word.begin_wait(&parent)) {
+    if (parent.claim.try_disarm() == disarm_outcome::claimed) (void)parent.claim.finish();
+    return true;
+  }
+  const wake_cause cause = parent.sleep();
+  if (cause == wake_cause::ready && child.word.is_done()) return true;
+  return !child.word.end_wait(&parent);  // cancelled, or woken by somebody who came late
+}
 
 struct family {
   std::optional<child_record> child{std::in_place};
@@ -47,32 +46,14 @@ struct family {
   int freed = 0;
 
   void end_child() {
-    child->result.write(5);
-    const auto ending = child->word.finish();
-    switch (ending.duty) {
-      case finish_duty::none: return;
-      case finish_duty::free_record: return free_child();
-      case finish_duty::wake:
-        // relaxed: the waiter wrote it before it registered; if it has moved on, the ticket is worth nothing.
-        ending.waiter->wake({ending.waiter->join_epoch.load(std::memory_order_relaxed)}, wake_cause::ready);
-    }
+    if (end(*child)) free_child();
   }
   void free_child() {
     require(++freed == 1, "a record was freed twice");
     require(child->result.read() == 5, "freed before its task was done");
     child.reset();
   }
-  /// Waits until the child is done, or the wait was ended otherwise. Returns whether it is done.
-  bool wait() {
-    const wait_ticket ticket = parent.claim.arm();
-    parent.join_epoch.store(ticket.epoch, std::memory_order_relaxed);
-    if (!child->word.begin_wait(&parent)) {
-      if (parent.claim.try_disarm() == disarm_outcome::claimed) (void)parent.claim.finish();
-      return true;
-    }
-    if (parent.sleep() == wake_cause::ready) return child->word.is_done();
-    return !child->word.end_wait(&parent);
-  }
+  bool wait() { return await(parent, *child); }
 };
 
 MODEL(HandleWordModel, TheHolderWaitsAndFrees) {
@@ -131,6 +112,28 @@ MODEL(HandleWordModel, ACancelledWaitMayBeRepeated) {
     while (!f.wait()) {
     }
     f.free_child();
+  });
+}
+
+/// A wait for one child is ended otherwise, and the child is done in that moment: its finisher comes late, and finds the
+/// parent waiting for another child. It may wake the parent, which must go on waiting, and then not be missed.
+MODEL(HandleWordModel, AFinisherComesLateToAnotherWait) {
+  auto& first = world.make<family>();
+  auto& second = world.make<child_record>();
+  world.is_large(1);
+  world.thread("first child", [&first] { first.end_child(); });
+  world.thread("canceller", [&first] {
+    if (first.parent.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won)
+      first.parent.make_runnable();
+  });
+  world.thread("second child", [&second] { end(second); });
+  world.thread("parent", [&first, &second] {
+    while (!await(first.parent, *first.child)) {
+    }
+    first.free_child();
+    while (!await(first.parent, second)) {
+    }
+    require(second.result.read() == 5, "the wait for the second child ended before it did");
   });
 }
 

@@ -4,19 +4,35 @@
 
 #include "arch/switch.hpp"
 #include "sched/identity.hpp"
+#include "sched/nursery_core.hpp"
 #include "sched/pool.hpp"
 #include "sched/unobserved.hpp"
 #include "stack/registry.hpp"
 
+#include <weft/cancelled.hpp>
+#include <weft/this_fiber.hpp>
+
+#include <thread>
+
+#if WEFT_HAS_RETURN_THUNK
+// What WEFT_RETURNS_BY_JUMP makes of a `ret`. The name is the compiler's.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" __attribute__((naked, used, externally_visible, visibility("hidden"))) void __x86_return_thunk() {
+  asm volatile(
+      "popq %r11\n\t"
+      ".cfi_def_cfa_offset 0\n\t"
+      ".cfi_register rip, r11\n\t"
+      "notrack jmp *%r11");
+}
+#endif
+
 namespace weft::impl {
 namespace {
 
-task& task_in(runnable r) noexcept { return *static_cast<task*>(r.address()); }
+// Or it would return from there, by a `ret`.
+WEFT_ALWAYS_INLINE void do_not_end_with_a_call() noexcept { asm volatile(""); }
 
-fiber& running_fiber(worker& here) noexcept {
-  WEFT_ASSERT(here.current != &here.native, "the thread's own stack runs no task");
-  return static_cast<fiber&>(*here.current);
-}
+task& task_in(runnable r) noexcept { return *static_cast<task*>(r.address()); }
 
 // The first thing after a switch. In a task it is the worker that arrives, whoever the switch was to.
 WEFT_ALWAYS_INLINE void arrive() noexcept {
@@ -26,29 +42,39 @@ WEFT_ALWAYS_INLINE void arrive() noexcept {
 
 // Where to go on: on the stack of the fiber that was picked, or in the loop of a spare one, which gets what was picked.
 WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
-  if (next && next.what() == runnable::kind::fiber) return *task_in(next).on;
+  if (next && next.what() == runnable::kind::fiber) {
+    if (!WEFT_LIKELY(!here.is_counting())) here.settle_count();
+    return *task_in(next).on;
+  }
   if (next) here.hand_over(next);
   return here.take_spare();
 }
 
+// A task has failed that nobody holds. Its nursery learns of it; where there is none, it is reported.
+[[gnu::cold, gnu::noinline]] void dispose_of_error(task& failed, nursery_core* in) noexcept {
+  if (in == nullptr) report_unobserved(failed);
+  in->fail(detail::error_in(failed.body));
+}
+
 // What a task does, from its first moment to its last touch of its record: nobody but itself is seen to do it.
-[[gnu::noinline]] task_ending carry_out(task& fresh) noexcept {
+[[gnu::noinline]] task_ending carry_out(fiber& self, task& fresh) noexcept {
   acquire_edge(fresh.record_edge());
   task_outcome outcome = task_outcome::cancelled;
-  if (WEFT_LIKELY(!fresh.cancel.requested())) {
-    outcome = fresh.code->run(body_of(fresh));
+  if (WEFT_LIKELY(!is_asked_to_stop(fresh))) {
+    outcome = fresh.code->run(fresh.body);
   } else {
-    fresh.code->drop(body_of(fresh));
+    fresh.code->drop(fresh.body);
   }
   fresh.outcome.store(outcome, std::memory_order_relaxed);  // relaxed: shown with the end of the task
-  fresh.on->running = nullptr;
-  fresh.on = nullptr;
+  self.running = nullptr;
   const task_ending ending =
       fresh.handle.finish();  // from here on the record may be gone, unless nobody holds it
   if (ending.duty == finish_duty::free_record) {
-    if (outcome == task_outcome::error) report_unobserved(fresh);
-    fresh.code->clear(body_of(fresh), outcome);
+    if (!WEFT_LIKELY(outcome != task_outcome::error))
+      dispose_of_error(fresh, nursery_core::from(ending.owner));
+    clear_result(fresh, outcome);
     release_edge(fresh.record_edge());
+    if (ending.owner != 0) release_edge(nursery_core::from(ending.owner));
   }
   return ending;
 }
@@ -56,14 +82,13 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
 // Runs a task to its end, as a plain call. When this returns, the stack may be another worker's.
 WEFT_UNWATCHED void run_task(fiber& self, task& fresh, void* edge) noexcept {
   self.running = &fresh;
-  fresh.on = &self;
   task_ending ending{};
   {
     const task_identity itself(self, edge);
-    ending = carry_out(fresh);
+    ending = carry_out(self, fresh);
   }
   worker& here = *current_worker();
-  here.of().end(here, fresh, ending);
+  pool::end(here, fresh, ending);
 }
 
 // A stack that is not needed gives way to a fiber that may go on. Comes back when somebody needs a loop.
@@ -86,12 +111,11 @@ task_outcome run_join_arm(void* body) noexcept {
   auto& arm = **static_cast<detail::join_job**>(body);
   arm.run(arm);
   // From here on the caller may be gone, and the arm with it.
-  if (detail::join_waiter* const waiter = arm.end.finish()) pool::wake_joiner(task::of(*waiter));
+  if (detail::join_waiter* const waiter = arm.end.finish()) pool::wake_caller(task::of(*waiter));
   return task_outcome::value;
 }
 void drop_join_arm(void* /*body*/) noexcept { WEFT_CHECK(false, "JA1: an arm of a join was dropped"); }
-void clear_join_arm(void* /*body*/, task_outcome /*outcome*/) noexcept {}
-constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, .clear = &clear_join_arm};
+constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, .clear = nullptr};
 
 // The task in whose frame an arm lies: found by the stack, so that a join need not write it down.
 const task& caller_of(const detail::join_job& arm) noexcept {
@@ -111,11 +135,10 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   task& made = **record;
   const task& caller = caller_of(arm);
   made.code = &join_arm_code;
-  made.home = &here.of();
   made.site = caller.site;
-  made.context = caller.context;
-  new (body_of(made)) detail::join_job*(&arm);
-  here.of().adopt(here, made);
+  made.inherit(&caller);
+  new (made.body) detail::join_job*(&arm);
+  pool::adopt(here, made);
   run_task(self, made, &arm);
 }
 
@@ -130,22 +153,15 @@ struct stack_call {
 WEFT_UNWATCHED void run_call(fiber& self, const stack_call& call) noexcept {
   task& caller = *call.from->running;
   self.running = &caller;
-  caller.on = &self;
   {
     const borrowed_identity as_caller(self, *call.from);
     call.function(call.with);
   }
-  caller.on = call.from;
   self.running = nullptr;
   give_way(self, *call.from);
 }
 
 }  // namespace
-
-task* current_task() noexcept {
-  worker* const here = current_worker();
-  return here == nullptr || here->current == &here->native ? nullptr : running_fiber(*here).running;
-}
 
 WEFT_UNWATCHED void fiber_entry(void* raw) {
   auto& self = *static_cast<fiber*>(raw);
@@ -160,6 +176,7 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
       give_way(self, here.take_oldest_spare());
       continue;
     }
+    if (!WEFT_LIKELY(!here.is_counting())) here.settle_unless_of(next);
     switch (next.what()) {
       case runnable::kind::fiber: give_way(self, *task_in(next).on); break;
       case runnable::kind::task:
@@ -182,22 +199,23 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
   }
 }
 
-WEFT_UNWATCHED void leave_until_claimed(task& self) noexcept {
+WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED void leave_until_claimed(task& self) noexcept {
   const runtime_section in;
   worker& here = *current_worker();
   fiber& to = stack_for(here, here.pick());
+  self.on = &running_fiber(here);
   here.leave_duty(worker::duty::park, &self);
   switch_context<switch_edge::unordered>(here, *self.on, to);
   arrive();
+  do_not_end_with_a_call();
 }
 
-WEFT_UNWATCHED void let_others_run(task& self) noexcept {
+WEFT_UNWATCHED void let_children_run(task& self) noexcept {
   const runtime_section in;
   worker& here = *current_worker();
-  const runnable next = here.pick();
-  if (!next) return;
-  fiber& to = stack_for(here, next);
-  here.leave_duty(worker::duty::requeue, &self);
+  fiber& to = here.take_spare();
+  self.on = &running_fiber(here);
+  here.leave_duty(worker::duty::requeue_behind, &self);
   switch_context<switch_edge::unordered>(here, *self.on, to);
   arrive();
 }
@@ -225,3 +243,30 @@ WEFT_UNWATCHED void run_worker(worker& self) noexcept {
 }
 
 }  // namespace weft::impl
+
+namespace weft {
+namespace {
+
+[[noreturn, gnu::cold, gnu::noinline]] void stop_as_asked() { throw cancelled(); }
+
+}  // namespace
+
+// Here, and not in a function that calls another: a processor guesses wrongly where the frames above a switch return to, and
+// each costs as much as all the rest.
+WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
+  impl::task* const self = impl::current_task();
+  if (self == nullptr) return std::this_thread::yield();
+  if (!WEFT_LIKELY(!impl::is_asked_to_stop(*self))) stop_as_asked();
+  const impl::runtime_section in;
+  impl::worker& here = *impl::current_worker();
+  const impl::runnable next = here.pick();
+  if (!next) return;
+  impl::fiber& to = impl::stack_for(here, next);
+  self->on = &impl::running_fiber(here);
+  here.leave_duty(impl::worker::duty::requeue, self);
+  impl::switch_context<impl::switch_edge::unordered>(here, *self->on, to);
+  impl::arrive();
+  impl::do_not_end_with_a_call();
+}
+
+}  // namespace weft

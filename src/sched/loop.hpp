@@ -9,14 +9,23 @@
 
 namespace weft::impl {
 
+/// The fiber that a worker runs: by code that stands on it.
+[[nodiscard]] WEFT_ALWAYS_INLINE fiber& running_fiber(worker& here) noexcept {
+  WEFT_ASSERT(here.current != &here.native, "the thread's own stack runs no task");
+  return static_cast<fiber&>(*here.current);
+}
+
 /// The task that runs this; null on a thread that is no worker. Stays the same over a switch.
-[[nodiscard]] task* current_task() noexcept;
+[[nodiscard]] inline task* current_task() noexcept {
+  worker* const here = current_worker();
+  return here == nullptr || here->current == &here->native ? nullptr : running_fiber(*here).running;
+}
 
 /// Leaves the stack of the running task, which has armed its claim; comes back once it was claimed and made runnable.
 WEFT_SWITCHES void leave_until_claimed(task& self) noexcept;
 
-/// Lets others run; comes back when it is this task's turn again, at once if there is nobody else.
-WEFT_SWITCHES void let_others_run(task& self) noexcept;
+/// A task has spawned so many that wait on its worker: they go first, for a while.
+WEFT_SWITCHES void let_children_run(task& self) noexcept;
 
 /// Goes on with the running task upon another stack, for as long as the function takes. Returns false if there is none; then
 /// nothing was called.
@@ -27,10 +36,5 @@ WEFT_SWITCHES void run_worker(worker& self) noexcept;
 
 /// The bottom of every fiber's stack. The argument is the fiber.
 void fiber_entry(void* raw);
-
-/// The bytes behind the head of a task's record, where its closure or its result lies.
-[[nodiscard]] inline void* body_of(task& of) noexcept {
-  return reinterpret_cast<std::byte*>(&of) + sizeof(task);
-}
 
 }  // namespace weft::impl

@@ -5,16 +5,16 @@
 #include "base/report.hpp"
 #include "sched/identity.hpp"
 #include "sched/loop.hpp"
+#include "sched/sleep.hpp"
 #include "sched/unobserved.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <thread>
 
 namespace weft::impl {
 namespace {
-
-constexpr std::size_t record_body_bytes = 80;  // the rest of three cache lines
 
 std::uint32_t most_searching(std::uint32_t workers) noexcept { return std::max(1U, workers / 2); }
 
@@ -23,8 +23,11 @@ std::uint32_t most_searching(std::uint32_t workers) noexcept { return std::max(1
 pool::pool(const pool_options& how) noexcept
     : options_(how),
       barriers_(default_platform::barriers()),
-      records_({.body_bytes = record_body_bytes}),
+      // A stack that is given back while there is work to do keeps its memory; see worker::tidy_up().
+      stacks_({.warm_limit = std::numeric_limits<std::size_t>::max()}),
+      records_({.owner = this}),
       census_(barriers_),
+      loop_(how.workers, &end_wait_of),
       seat_(loop_),
       idle_(how.workers, most_searching(how.workers), seat_, barriers_),
       rows_(how.workers) {
@@ -99,67 +102,37 @@ void pool::drain() noexcept {
   while (!census_.is_quiet(rows_)) drained_.park();
 }
 
-worker* pool::worker_here() noexcept {
-  worker* const here = current_worker();
-  return here != nullptr && &here->of() == this ? here : nullptr;
-}
-
 pool::strangers& pool::strangers_here() noexcept {
   return strangers_[std::hash<std::thread::id>()(std::this_thread::get_id()) / 64 % stranger_homes];
 }
 
 // -- Tasks ------------------------------------------------------------------------------------------------------------
 
-result<task*> pool::new_task() noexcept {
-  const runtime_section in;
-  if (worker* const here = worker_here()) return here->new_record();
+result<task*> pool::new_task_of_stranger() noexcept {
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   return mine.home->allocate();
 }
 
-void pool::count_in(worker& on, task& made) noexcept {
-  made.id = on.row().begun() * (workers_.size() + 1) + on.index() + 1U;
-  on.row().begin();
-  (void)record_slab::publish(made);
-}
-
 void pool::adopt(worker& on, task& made) noexcept {
-  made.handle.reset_dropped();
+  made.handle.reset_owned();
   made.cancel.reset();
-  made.outcome.store(task_outcome::none, std::memory_order_relaxed);
-  count_in(on, made);
+  on.count_in(made);
 }
 
-bool pool::begin(task& made) noexcept {
+bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
   release_edge(made.spawn_edge());
-  const runtime_section in;
-  made.handle.reset();
-  made.cancel.reset();
-  made.outcome.store(task_outcome::none, std::memory_order_relaxed);
-  if (worker* const here = worker_here()) {
-    const task* const parent = current_task();
-    count_in(*here, made);
-    if (options_.fresh == placement::local) {
-      here->push_task(made);
-    } else {
-      place(made);
-    }
-    // [PO-spawn] The push was followed by a light barrier: either this sees that its parent was cancelled, or whoever
-    // cancels all sees the child on its next walk.
-    if (parent != nullptr && parent->cancel.requested()) cancel(made);
-    return true;
-  }
+  prepare(made, nullptr, group);
   const std::optional<std::uint64_t> number = census_.try_begin();
   if (!number) {
-    made.code->drop(body_of(made));
+    made.code->drop(made.body);
     discard(made);
     return false;
   }
-  made.id = *number * (workers_.size() + 1);
+  if (*number == 0) made.add(task_mark::main);
   (void)record_slab::publish(made);
   place(made);
-  // [PO-spawn] As above, for a stranger that was let in before the door was closed.
+  // [PO-spawn] As in begin(), for a stranger that was let in before the door was closed.
   if (is_cancelled_.load(std::memory_order_relaxed)) cancel(made);
   return true;
 }
@@ -176,6 +149,27 @@ void pool::cancel(task& held) noexcept {
   held.cancel.request();
   cancel_flag::settle(barriers_);
   if (held.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won) make_runnable(held, false);
+}
+
+// Nobody holds the child of a nursery, so it may be gone already; but all of its siblings are to stop with it.
+void pool::cancel_child(task& begun, nursery_core* group) noexcept {
+  if (group == nullptr) return cancel(begun);
+  if (!group->is_cancelled()) group->cancel();
+}
+
+// A record may die under our eyes, and begin another life. But its waits are numbered through all its lives: so if the
+// wait that was seen first still stands when it is claimed, the owner that was read in between is that of the same life.
+void pool::wake_cancelled(std::uintptr_t owner) noexcept {
+  records_.for_each_live([owner](const task& each, record_handle) {
+    auto& waiting = const_cast<task&>(each);
+    for (wait_word seen = waiting.claim.word(); seen.is_claimable() && !seen.is_shielded();
+         seen = waiting.claim.word()) {
+      if (waiting.handle.owner() != owner) return;
+      const claim_outcome outcome = waiting.claim.try_claim_seen(seen, wake_cause::cancelled);
+      if (outcome == claim_outcome::won) make_runnable(waiting, false);
+      if (outcome != claim_outcome::lost) return;
+    }
+  });
 }
 
 // Walks until nobody is left who was not asked. A task that is begun meanwhile by one that was asked already is asked as
@@ -217,35 +211,25 @@ void pool::put_off(runnable later) noexcept {
 
 void pool::make_runnable(task& claimed, bool soon) noexcept {
   const runtime_section in;
-  pool& home = *claimed.home;
+  pool& home = claimed.home();
   if (worker* const here = home.worker_here()) return here->push_ready(claimed, soon);
   home.global_.push({runnable::kind::fiber, &claimed});
   (void)home.idle_.after_push();
 }
 
-void pool::wake_joiner(task& waiting) noexcept {
-  if (waiting.claim.try_claim(waiting.join_ticket(), wake_cause::ready) == claim_outcome::won)
-    make_runnable(waiting);
+void pool::wake(task& waiting, wait_ticket ticket) noexcept {
+  if (waiting.claim.try_claim(ticket, wake_cause::ready) == claim_outcome::won) make_runnable(waiting);
 }
 
-void pool::end(worker& on, task& done, const task_ending& ending) noexcept {
-  switch (ending.duty) {
-    case finish_duty::none: break;
-    case finish_duty::wake:
-      if (parker* const thread = ending.waiter.thread()) {
-        thread->unpark();
-      } else {
-        wake_joiner(ending.waiter.waiting());
-      }
-      break;
-    case finish_duty::free_record: on.free_record(done); break;
+void pool::wake_waiter(waiter_word waiting) noexcept {
+  if (parker* const thread = waiting.thread()) {
+    thread->unpark();
+  } else {
+    wake_joiner(waiting.waiting());
   }
-  on.row().end();
 }
 
-void pool::release(task& done) noexcept {
-  const runtime_section in;
-  if (worker* const here = worker_here()) return here->free_record(done);
+void pool::release_of_stranger(task& done) noexcept {
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   mine.home->free(done);

@@ -7,9 +7,11 @@
 //               PO2  workers end after the last task
 #pragma once
 
-#include "event/futex_loop.hpp"
+#include "event/timer_loop.hpp"
 #include "queue/global_queue.hpp"
+#include "sched/identity.hpp"
 #include "sched/idle.hpp"
+#include "sched/loop.hpp"
 #include "sched/worker.hpp"
 #include "stack/overflow.hpp"
 
@@ -51,19 +53,55 @@ class pool {
   [[nodiscard]] result<void> start() noexcept;
 
   /// A blank record for a task of this pool. On a worker of this pool it comes from there.
-  [[nodiscard]] result<task*> new_task() noexcept;
+  [[nodiscard]] WEFT_ALWAYS_INLINE result<task*> new_task() noexcept {
+    const runtime_section in;
+    worker* const here = worker_here();
+    return WEFT_LIKELY(here != nullptr) ? here->new_record() : new_task_of_stranger();
+  }
   /// Begins a task that was made by new_task(). Returns false if the pool takes no more; then it has been given back.
-  [[nodiscard]] bool begin(task& made) noexcept;
+  /// A nursery's child is counted there, also where it was refused.
+  [[nodiscard]] bool begin(task& made, nursery_core* group = nullptr) noexcept {
+    worker* const here = worker_here();
+    if (!WEFT_LIKELY(here != nullptr)) return begin_of_stranger(made, group);
+    begin_here(*here, *running_fiber(*here).running, made, group);
+    return true;
+  }
+  /// The same by a task of this pool, on the worker that runs it.
+  WEFT_ALWAYS_INLINE void begin_here(worker& here, task& parent, task& made, nursery_core* group) noexcept {
+    release_edge(made.spawn_edge());
+    const runtime_section in;
+    prepare(made, &parent, group);
+    here.count_in(made);
+    if (WEFT_LIKELY(options_.fresh == placement::local)) {
+      here.push_task(made);
+    } else {
+      place(made);
+    }
+    // [PO-spawn] The push was followed by a light barrier: either this sees that its parent was cancelled, or whoever
+    // cancels all sees the child on its next walk.
+    if (!WEFT_LIKELY(!parent.cancel.requested())) cancel_child(made, group);
+    if (!WEFT_LIKELY(here.tasks.size() < most_waiting)) let_children_run(parent);
+  }
+  /// The worker of this pool that runs the caller; null if it is run by none of them.
+  [[nodiscard]] WEFT_ALWAYS_INLINE worker* worker_here() noexcept {
+    worker* const here = current_worker();
+    return here != nullptr && &here->of() == this ? here : nullptr;
+  }
   /// Gives back a record that was not begun.
   void discard(task& blank) noexcept;
   /// Asks a task to stop; the caller holds its handle.
   void cancel(task& held) noexcept;
+  /// Wakes the children of a nursery that wait and were asked to stop.
+  void wake_cancelled(std::uintptr_t owner) noexcept;
   /// Asks all tasks to stop, and all that they begin from now on.
   void cancel_all() noexcept;
   /// Counts a task in that its worker has made and runs at once; nobody holds it.
-  void adopt(worker& on, task& made) noexcept;
-  /// Wakes a task that waits for the end of another, or of an arm of a join.
-  static void wake_joiner(task& waiting) noexcept;
+  static void adopt(worker& on, task& made) noexcept;
+  /// Wakes who waits by a handle.
+  static void wake_waiter(waiter_word waiting) noexcept;
+  /// Wakes a task that waits for the end of another; of an arm of a join.
+  static void wake_joiner(task& waiting) noexcept { wake(waiting, waiting.join_ticket()); }
+  static void wake_caller(task& waiting) noexcept { wake(waiting, waiting.arm_ticket()); }
   /// Makes a fiber runnable that the caller has claimed. `soon`: see worker::push_ready.
   static void make_runnable(task& claimed, bool soon = true) noexcept;
 
@@ -75,9 +113,20 @@ class pool {
   void put_off(runnable later) noexcept;
 
   /// The end of a task that ran, on the worker that it ended on.
-  void end(worker& on, task& done, const task_ending& ending) noexcept;
+  WEFT_ALWAYS_INLINE static void end(worker& on, task& done, const task_ending& ending) noexcept {
+    if (ending.duty == finish_duty::free_record) {
+      on.free_record(done);
+      if (ending.owner != 0) on.count_out(*nursery_core::from(ending.owner));
+    }
+    if (ending.duty == finish_duty::wake) wake_waiter(ending.waiter);
+    on.row().end();
+  }
   /// Gives a record back whose task has ended, from any thread.
-  void release(task& done) noexcept;
+  WEFT_ALWAYS_INLINE void release(task& done) noexcept {
+    const runtime_section in;
+    if (worker* const here = worker_here(); WEFT_LIKELY(here != nullptr)) return here->free_record(done);
+    release_of_stranger(done);
+  }
 
   /// Turns strangers away.
   void close() noexcept { census_.close(); }
@@ -85,6 +134,7 @@ class pool {
   void drain() noexcept;
 
   [[nodiscard]] std::span<const std::unique_ptr<worker>> workers() const noexcept { return workers_; }
+  [[nodiscard]] timer_loop& events() noexcept { return loop_; }
   [[nodiscard]] const pool_options& options() const noexcept { return options_; }
   [[nodiscard]] barrier_kind barriers() const noexcept { return barriers_; }
 
@@ -97,13 +147,26 @@ class pool {
     record_slab::home* home = nullptr;
   };
   static constexpr std::size_t stranger_homes = 4;
+  static constexpr std::uint32_t most_waiting = 512;
 
+  void cancel_child(task& begun, nursery_core* group) noexcept;
   [[nodiscard]] strangers& strangers_here() noexcept;
-  [[nodiscard]] worker* worker_here() noexcept;
+  [[nodiscard]] result<task*> new_task_of_stranger() noexcept;
+  [[nodiscard]] bool begin_of_stranger(task& made, nursery_core* group) noexcept;
+  WEFT_ALWAYS_INLINE static void prepare(task& made, const task* parent, nursery_core* group) noexcept {
+    made.cancel.reset();
+    if (group != nullptr) {
+      made.handle.reset_owned(group->as_owner());
+      group->count_in(parent);
+    } else {
+      made.handle.reset();
+    }
+  }
+  void release_of_stranger(task& done) noexcept;
   [[nodiscard]] const std::vector<census::row>& rows() const noexcept { return rows_; }
   [[nodiscard]] result<void> start_workers() noexcept;
   void place(task& fresh) noexcept;
-  void count_in(worker& on, task& made) noexcept;
+  static void wake(task& waiting, wait_ticket ticket) noexcept;
   void stop() noexcept;
 
   const pool_options options_;
@@ -111,7 +174,7 @@ class pool {
   stack_pool stacks_;
   record_slab records_;
   census census_;
-  futex_loop loop_;
+  timer_loop loop_;
   event_seat seat_;
   impl::idle idle_;
   global_queue global_;

@@ -4,25 +4,31 @@
 //
 // Everything that belongs to a task and not to the stack it happens to stand on is here. The record is all that a task
 // costs until it waits for the first time; then the stack becomes its own as well (sched/fiber.hpp). Its closure, and
-// later its result, lie behind it.
+// later its result, lie in the middle of it: what a task needs that never waits comes first, so that one with a small
+// closure touches a single cache line.
 //
 // Thread safety: as each field says. A record stays readable after its task has ended, for as long as its pool lives.
 // Invariants:   TA1  a task is in at most one queue, on at most one stack, and runs on at most one worker
-//               TA2  `on` is not null exactly while the task stands on a stack
+//               TA2  what lies behind the body is touched only for a task that waits, or where a mark says so
 #pragma once
 
+#include "base/cache_line.hpp"
 #include "base/source_site.hpp"
 #include "event/parker.hpp"
+#include "event/timer_wheel.hpp"
 #include "queue/record.hpp"
 #include "sched/cancel_flag.hpp"
 #include "sched/claim_word.hpp"
 #include "sched/handle_word.hpp"
 
 #include <weft/detail/join_arm.hpp>
+#include <weft/detail/task_access.hpp>
 #include <weft/detail/task_code.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace weft::impl {
 
@@ -31,6 +37,7 @@ struct task;
 class pool;
 struct task_extras;
 
+using detail::packed_site;
 using detail::task_code;
 using detail::task_outcome;
 
@@ -58,67 +65,97 @@ class waiter_word {
   std::uintptr_t word_ = 0;
 };
 
-/// A place in somebody's source in one word: 48 bits for the file's name, 16 for the line (which stops counting there).
-class packed_site {
- public:
-  constexpr packed_site() noexcept = default;
-  explicit packed_site(source_site site) noexcept
-      : word_(reinterpret_cast<std::uintptr_t>(site.file) |
-              std::uint64_t{site.line > 0xffff ? 0xffff : site.line} << 48U) {}
-
-  [[nodiscard]] source_site get() const noexcept {
-    return {reinterpret_cast<const char*>(word_ & 0xffff'ffff'ffffU),
-            static_cast<std::uint32_t>(word_ >> 48U)};
-  }
-
- private:
-  std::uint64_t word_ = 0;
+/// What few tasks have or are.
+enum class task_mark : std::uint8_t {
+  main = 1,         ///< the first that came from outside
+  has_context = 2,  ///< `context` is good
+  has_extras = 4,   ///< `extras` is
 };
 
 struct task : basic_record<default_platform> {
+  static constexpr record_body inner_body{.offset = detail::task_body_offset,
+                                          .bytes = detail::task_body_bytes};
+
   // Written before the task is published, and not again before it has ended.
   const task_code* code = nullptr;
 
   basic_handle_word<default_platform, waiter_word> handle;
+
+  cancel_flag cancel;                                     // anyone's
+  std::atomic<task_outcome> outcome{task_outcome::none};  // good once it has ended
+  std::uint8_t marks = 0;
+  std::uint8_t priority = 0;
+
+  packed_site site;
+
+  std::byte body[detail::task_body_bytes];  // its closure, then its result
+
+  // From here on one cache line, all that others need who end its waits.
   wait_claim claim;
 
   // Owner only: whoever runs it, or has taken it out of a queue.
-  fiber* on = nullptr;
-  cancel_flag cancel;  // anyone's
-  std::atomic<task_outcome> outcome{task_outcome::none};
-  std::uint8_t priority = 0;
-  bool is_detached = false;
-
-  pool* home = nullptr;  // where it is made runnable
+  fiber* on = nullptr;  // where it stands, while it waits or is ready to go on
   void* context = nullptr;
-  packed_site site;
-  task_extras* extras = nullptr;       // what few tasks have
+  task_extras* extras = nullptr;
   std::atomic<std::uint64_t> note{0};  // what it waits for; see below
-  std::uint64_t id = 0;
+  timer_node timer;                    // ends its wait: pending within one wait only
+
+  /// Where it is made runnable.
+  [[nodiscard]] pool& home() const noexcept { return *static_cast<pool*>(slab_owner()); }
+
+  [[nodiscard]] bool has(task_mark mark) const noexcept {
+    return (marks & static_cast<std::uint8_t>(mark)) != 0;
+  }
+  void add(task_mark mark) noexcept { marks |= static_cast<std::uint8_t>(mark); }
+
+  /// Its number: main's is 0.
+  [[nodiscard]] std::uint64_t id() const noexcept {
+    return has(task_mark::main) ? 0 : basic_record::handle().word();
+  }
+
+  /// Takes over what a task has from the one that begins it; null: from nobody.
+  void inherit(const task* parent) noexcept {
+    marks = 0;
+    if (parent == nullptr || WEFT_LIKELY(!parent->has(task_mark::has_context))) return;
+    add(task_mark::has_context);
+    context = parent->context;
+  }
 
   /// Where ThreadSanitizer's knowledge passes from who spawns to the task.
-  [[nodiscard]] void* spawn_edge() noexcept { return &id; }
+  [[nodiscard]] void* spawn_edge() noexcept { return &site; }
   /// And from the last life of its record to the next.
   [[nodiscard]] void* record_edge() noexcept { return &code; }
 
   // -- What it waits for. relaxed: a note for those who look, and a hint for who ends a child (who checks its ticket). ---
+  //
+  // Who ends a child may come late: the wait was cancelled meanwhile, the task has found its child done and waits for
+  // something else. Such a guest may wake it from another wait for a child's end, which looks again and goes on waiting; but
+  // not from the wait for the arm of a join, which relies on being woken by that arm alone.
 
   /// It waits for the end of a task by its handle: in this wait of its.
   void note_join(wait_ticket ticket) noexcept {
     note.store(join_mark | ticket.epoch, std::memory_order_relaxed);
+  }
+  /// It waits for the second half of a join.
+  void note_arm(wait_ticket ticket) noexcept {
+    note.store(arm_mark | ticket.epoch, std::memory_order_relaxed);
   }
   /// It waits for something else; the text lives for ever.
   void note_reason(const char* reason) noexcept {
     note.store(reinterpret_cast<std::uintptr_t>(reason), std::memory_order_relaxed);
   }
   /// The ticket of the join it waits in; of no wait at all if it does not.
-  [[nodiscard]] wait_ticket join_ticket() const noexcept {
-    const std::uint64_t now = note.load(std::memory_order_relaxed);
-    return {(now & join_mark) != 0 ? now & ~join_mark : ~std::uint64_t{0}};
-  }
+  [[nodiscard]] wait_ticket join_ticket() const noexcept { return ticket_if(join_mark); }
+  [[nodiscard]] wait_ticket arm_ticket() const noexcept { return ticket_if(arm_mark); }
   [[nodiscard]] const char* reason() const noexcept {
     const std::uint64_t now = note.load(std::memory_order_relaxed);
-    return (now & join_mark) != 0 ? "join" : reinterpret_cast<const char*>(now);
+    return (now & marks_of_note) != 0 ? "join" : reinterpret_cast<const char*>(now);
+  }
+
+  /// The task that a timer belongs to: it is the last in its record.
+  [[nodiscard]] static task& of(timer_node& timer) noexcept {
+    return *reinterpret_cast<task*>(reinterpret_cast<std::byte*>(&timer) + sizeof(timer_node) -
+                                    3 * cache_line_bytes);
   }
 
   /// As what the caller of a join waits for its arm.
@@ -131,8 +168,27 @@ struct task : basic_record<default_platform> {
 
  private:
   static constexpr std::uint64_t join_mark = std::uint64_t{1} << 63U;
+  static constexpr std::uint64_t arm_mark = std::uint64_t{1} << 62U;
+  static constexpr std::uint64_t marks_of_note = join_mark | arm_mark;
+
+  [[nodiscard]] wait_ticket ticket_if(std::uint64_t mark) const noexcept {
+    const std::uint64_t now = note.load(std::memory_order_relaxed);
+    return {(now & marks_of_note) == mark ? now & ~marks_of_note : ~std::uint64_t{0}};
+  }
 };
 using task_ending = decltype(task::handle)::ending;
-static_assert(sizeof(task) == 112, "two cache lines hold the head of a task and a small closure");
+
+/// Destroys what a task has left in its body.
+inline void clear_result(task& ended, task_outcome outcome) noexcept {
+  if (outcome == task_outcome::value && ended.code->clear != nullptr) ended.code->clear(ended.body);
+  if (!WEFT_LIKELY(outcome != task_outcome::error)) std::destroy_at(&detail::error_in(ended.body));
+}
+
+static_assert(sizeof(task) == 3 * cache_line_bytes);
+// (offsetof is not for types like this one.)
+static_assert(sizeof(basic_record<default_platform>) + 2 * sizeof(void*) + sizeof(cancel_flag) + 4 +
+                      sizeof(packed_site) ==
+                  detail::task_body_offset,
+              "what comes before the body fills its place without a gap");
 
 }  // namespace weft::impl

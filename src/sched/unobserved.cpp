@@ -12,13 +12,13 @@ namespace weft::impl {
 
 void report_unobserved(task& failed) noexcept {
   text_line line;
-  line << "task " << failed.id;
+  line << "task " << failed.id();
   if (const source_site site = failed.site.get(); site.file != nullptr) {
     line << " (spawned at " << site.file << ":" << site.line << ")";
   }
   line << " failed and nobody looked at it: ";
   try {
-    std::rethrow_exception(detail::error_in(body_of(failed)));
+    std::rethrow_exception(detail::error_in(failed.body));
   } catch (const std::exception& error) {
     line << error.what();
   } catch (...) {

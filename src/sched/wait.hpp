@@ -12,6 +12,7 @@
 #pragma once
 
 #include "sched/loop.hpp"
+#include "sched/nursery_core.hpp"
 #include "sched/pool.hpp"
 
 namespace weft::impl {
@@ -30,7 +31,7 @@ class one_wait {
 
   /// Waits. Returns what has ended it; a task that was asked to stop does not begin to wait, unless it is shielded.
   [[nodiscard]] wake_cause leave() noexcept {
-    if (kind_ == wait_kind::cancellable && self_.cancel.requested_after_arming(self_.home->barriers())) {
+    if (kind_ == wait_kind::cancellable && is_asked_after_arming()) {
       const wake_cause cause = abandon();
       return cause == wake_cause::none ? wake_cause::cancelled : cause;
     }
@@ -46,6 +47,11 @@ class one_wait {
   }
 
  private:
+  // [CF-wait] for the task's own flag and for that of its nursery: the barrier stands between arming and both.
+  [[nodiscard]] bool is_asked_after_arming() const noexcept {
+    return self_.cancel.requested_after_arming(self_.home().barriers()) || is_asked_to_stop(self_);
+  }
+
   task& self_;
   const wait_kind kind_;
   const wait_ticket ticket_;

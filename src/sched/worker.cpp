@@ -7,14 +7,9 @@
 #include "sched/pool.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace weft::impl {
-namespace {
-
-runnable ready_to_go_on(task& woken) noexcept { return {runnable::kind::fiber, &woken}; }
-
-}  // namespace
-
 worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept
     : detail::worker_front(of.barriers(), of.idle_.word()),
       pool_(of),
@@ -34,20 +29,9 @@ worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss ran
 
 worker::~worker() = default;
 
-void worker::push_task(task& fresh) noexcept {
-  const runnable made(runnable::kind::task, &fresh);
-  if (!WEFT_LIKELY(tasks.push(made)))
-    inbox_.push(made);  // no memory for a larger deque; the inbox needs none
-  if (tasks.asked()) tasks.answer_after_push();
-  (void)pool_.idle_.after_push();
-}
-
-void worker::push_ready(task& woken, bool soon) noexcept {
-  if (soon) {
-    ready_.push_first(ready_to_go_on(woken));
-  } else {
-    ready_.push(ready_to_go_on(woken));
-  }
+// The inbox needs none, unlike a larger deque.
+void worker::push_without_memory(runnable made) noexcept {
+  inbox_.push(made);
   (void)pool_.idle_.after_push();
 }
 
@@ -56,9 +40,12 @@ void worker::put_back(runnable taken) noexcept {
   pool::nap();
 }
 
-runnable worker::pick() noexcept {
+runnable worker::pick_among_all() noexcept {
   runnable next;
-  if (!WEFT_LIKELY(++picks_ % oldest_every != 0)) next = pick_oldest();
+  if (until_oldest_ == 0) {
+    until_oldest_ = oldest_every;
+    next = pick_oldest();
+  }
   if (!next) next = pick_usual();
   if (!next && refill()) next = pick_usual();
   if (next) answer();  // with one in hand, so that others may have whatever there is
@@ -68,6 +55,7 @@ runnable worker::pick() noexcept {
 // The two classes take turns.
 runnable worker::pick_usual() noexcept {
   fibers_turn_ = !fibers_turn_;
+  if (tasks.size() == 0) return ready_.pop();
   if (fibers_turn_) {
     const runnable next = ready_.pop();
     return next ? next : tasks.pop();
@@ -78,12 +66,29 @@ runnable worker::pick_usual() noexcept {
 
 // What has waited longest: for all workers, for this one, among its own.
 runnable worker::pick_oldest() noexcept {
+  take_in_events();
   if (!pool_.global_.empty()) {
     auto taken = pool_.global_.try_take(1);
     if (const runnable next = taken.items.pop_front()) return next;
   }
   if (!inbox_.empty_approx()) add_all(inbox_.drain());
   return tasks.pop_oldest();
+}
+
+// What has become ready meanwhile: often what belongs to this worker, sometimes what belongs to others.
+void worker::take_in_events() noexcept {
+  constexpr std::size_t at_once = 64;
+  constexpr std::uint32_t all_every = 8;
+  std::array<runnable, at_once> room;
+  ready_batch ready(room);
+  if (++polls_ % all_every == 0) {
+    pool_.loop_.poll(ready);
+  } else {
+    pool_.loop_.poll_of(index_, ready);
+  }
+  if (ready.empty()) return;
+  for (const runnable each : ready) ready_.push(each);
+  (void)pool_.idle_.after_push(static_cast<std::uint32_t>(ready.size()));
 }
 
 // Takes in what others have left.
@@ -108,7 +113,8 @@ void worker::add_all(run_batch&& some) noexcept {
 void worker::answer() noexcept {
   if (tasks.asked()) tasks.answer_between();
   if (!ready_.asked()) return;
-  ready_line::parcel sent = ready_.answer(0);
+  // One that has let its children go first goes on here, where it is about to spawn more of them.
+  ready_line::parcel sent = ready_.answer(children_first_ != 0 ? 1 : 0);
   const auto count = static_cast<std::uint32_t>(sent.items.size());
   if (count == 0) return;
   pool_.workers_[static_cast<std::size_t>(sent.to) - 1]->inbox_.push(std::move(sent.items));
@@ -121,9 +127,7 @@ bool worker::has_work_approx() const noexcept {
 
 // -- Looking for work elsewhere ---------------------------------------------------------------------------------------
 
-runnable worker::next() noexcept {
-  was_handed_ = static_cast<bool>(handed_);
-  if (was_handed_) return std::exchange(handed_, {});
+runnable worker::find_or_sleep() noexcept {
   struct sleeping_host {
     worker& mine;
     [[nodiscard]] bool has_work() noexcept {
@@ -136,36 +140,60 @@ runnable worker::next() noexcept {
     }
   } host{*this};
   impl::idle& beds = pool_.idle_;
-  for (bool searching = false;;) {
-    runnable found = pick();
-    if (!found && !searching) searching = beds.try_search(index_);
-    if (!found && searching) found = search();
-    if (found) {
-      if (searching) beds.found_work(index_);
-      return found;
+  if (is_counting()) {
+    settle_count();  // which may have made a fiber ready
+    if (const runnable found = pick()) return found;
+  }
+  for (bool searching = beds.try_search(index_);;) {
+    if (searching) {
+      if (const runnable found = search()) {
+        beds.found_work(index_);
+        return found;
+      }
     }
     home_->flush();
     if (pool_.census_.is_last_one_out(pool_.rows())) pool_.drained_.unpark();
-    if (beds.sleep(index_, never, host) == idle_end::closed) return {};
+    const bool is_untidy = pool_.stacks_.has_warm_approx(warm_stacks);
+    const time_point until = is_untidy ? clock_.now() + idle_before_tidying : never;
+    const idle_end end = beds.sleep(index_, until, host);
+    if (end == idle_end::closed) return {};
+    if (end == idle_end::deadline) tidy_up();
     searching = true;
+    if (const runnable found = pick()) {
+      beds.found_work(index_);
+      return found;
+    }
   }
 }
 
+// Nothing has happened for a while: there is time to give memory back.
+void worker::tidy_up() noexcept {
+  constexpr std::size_t at_once = 8;
+  while (!has_work_approx() && pool_.global_.empty() && !pool_.idle_.is_shut_down()) {
+    if (pool_.stacks_.cool(warm_stacks, at_once) < at_once) return;
+  }
+}
+
+// To look at somebody who is busy costs it a cache line each time. So a searcher that sees work and does not get it, because
+// it is not worth the price now or somebody else is at it, looks again after longer and longer pauses.
 runnable worker::search() noexcept {
   const auto others = static_cast<std::uint32_t>(pool_.workers_.size()) - 1;
   if (others == 0 || !pool_.options_.steal) return {};
-  constexpr int rounds = 32;
-  for (int round = 0; round < rounds; ++round) {
+  constexpr int rounds_in_vain = 32;
+  constexpr int shortest_pause = 8;
+  constexpr int longest_pause = 128;
+  int pauses = shortest_pause;
+  for (int round = 0; round < rounds_in_vain;) {
     bool saw_work = false;
     for (std::uint32_t attempt = std::min(others, pool_.options_.most_attempts); attempt > 0; --attempt) {
       worker& victim = choose_victim();
-      saw_work = saw_work || victim.has_work_approx();
-      if (const runnable got = rob(victim)) return got;
+      if (const runnable got = rob(victim, saw_work)) return got;
     }
     if (const runnable came = pick()) return came;
     if (pool_.idle_.is_shut_down()) return {};
-    for (int i = 0; i < (saw_work ? 8 : 32); ++i) default_platform::pause();
-    if (saw_work) --round;  // not worth the price now, or somebody else is at it: it may be later
+    round = saw_work ? 0 : round + 1;
+    pauses = saw_work ? std::min(2 * pauses, longest_pause) : 4 * shortest_pause;
+    for (int i = 0; i < pauses; ++i) default_platform::pause();
   }
   return {};
 }
@@ -189,14 +217,27 @@ worker& worker::choose_victim() noexcept {
   return other(random_.below(all - 1));
 }
 
-runnable worker::rob(worker& victim) noexcept {
+// All of it lies in the cache of another processor: the first few are fetched at once, and each further one while those before
+// it run (pick).
+runnable worker::pop_loot(std::uint32_t count) noexcept {
+  for (std::uint32_t i = 0; i < std::min(count, prefetch_distance); ++i) prefetch_task(tasks.guess(i));
+  return tasks.pop();
+}
+
+runnable worker::rob(worker& victim, bool& saw_work) noexcept {
   const auto stop = [this] { return pool_.idle_.is_shut_down() || !inbox_.empty_approx(); };
   if (victim.tasks.size_approx() != 0) {
     const rob_result got = thief_.rob(victim.tasks, notes_[victim.index_], tasks, stop);
     worker_counters::add(got.count > 0 ? counters.stolen : counters.failed_steals, std::max(1U, got.count));
-    if (got.count > 0) return tasks.pop();
+    if (got.count > 0) return pop_loot(got.count);
+    // Its fibers stay where they are while it has tasks to give: among them may be the one that spawns those.
+    saw_work = true;
+    if (got.outcome != rob_outcome::empty) return {};
   }
-  if (victim.ready_.size_approx() != 0 && share_line_of(victim)) return pick_usual();
+  if (victim.ready_.size_approx() != 0) {
+    if (share_line_of(victim)) return pick_usual();
+    saw_work = true;
+  }
   if (!victim.inbox_.empty_approx()) {
     add_all(victim.inbox_.drain());
     return pick_usual();
@@ -268,11 +309,10 @@ void worker::keep_spare(fiber& unused) noexcept {
   ++spare_count_;
 }
 
-bool worker::is_short_of_stacks() noexcept {
-  if (WEFT_LIKELY(spare_ != nullptr)) return false;
+bool worker::try_keep_another() noexcept {
   fiber* const made = try_make_fiber();
   if (made != nullptr) keep_spare(*made);
-  return made == nullptr;
+  return made != nullptr;
 }
 
 // At the top of its stack, and what is below it is the loop's.
@@ -307,6 +347,9 @@ void worker::do_duty() noexcept {
       return;
     }
     case duty::requeue: return push_ready(*static_cast<task*>(with), false);
+    case duty::requeue_behind:
+      children_first_ = pool::most_waiting / 2;
+      return push_ready(*static_cast<task*>(with), false);
     case duty::keep: return keep_spare(*static_cast<fiber*>(with));
   }
 }

@@ -15,6 +15,7 @@
 
 #include "arch/carrier.hpp"
 #include "base/cache_line.hpp"
+#include "base/prefetch.hpp"
 #include "queue/inbox.hpp"
 #include "queue/ready_line.hpp"
 #include "queue/record_slab.hpp"
@@ -22,10 +23,12 @@
 #include "queue/work_deque.hpp"
 #include "sched/census.hpp"
 #include "sched/fiber.hpp"
+#include "sched/nursery_core.hpp"
 #include "sched/task.hpp"
 #include "stack/stack_cache.hpp"
 #include "sys/platform.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -40,9 +43,7 @@ using census = basic_census<default_platform>;
 
 /// What a worker has done. Written by the worker, read by anyone.
 struct worker_counters {
-  std::atomic<std::uint64_t> tasks{0};     // begun
-  std::atomic<std::uint64_t> switches{0};  // to another stack
-  std::atomic<std::uint64_t> stolen{0};    // runnables got from others
+  std::atomic<std::uint64_t> stolen{0};  // runnables got from others
   std::atomic<std::uint64_t> failed_steals{0};
 
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t n = 1) noexcept {
@@ -71,20 +72,84 @@ class worker : public worker_carrier, public detail::worker_front {
   // -- What it has to run -------------------------------------------------------------------------------------------
 
   /// Adds a fresh task, to be run before older ones.
-  void push_task(task& fresh) noexcept;
+  WEFT_ALWAYS_INLINE void push_task(task& fresh) noexcept {
+    const runnable made(runnable::kind::task, &fresh);
+    if (!WEFT_LIKELY(push(made))) push_without_memory(made);
+  }
   /// Adds a fiber that may go on. `soon`: before the others, because what it waited for is in the cache.
-  void push_ready(task& woken, bool soon) noexcept;
+  WEFT_ALWAYS_INLINE void push_ready(task& woken, bool soon) noexcept {
+    const runnable ready(runnable::kind::fiber, &woken);
+    if (soon) {
+      ready_.push_first(ready);
+    } else {
+      ready_.push(ready);
+    }
+    std_atomics::light_barrier(barriers);  // [ID-push]
+    if (!WEFT_LIKELY(idle_word->load(std::memory_order_relaxed) < detail::idle_alert)) detail::tell_of_push();
+  }
 
   /// What is to be run next: nothing if this worker has nothing, and nothing was left for it.
-  [[nodiscard]] runnable pick() noexcept;
+  [[nodiscard]] WEFT_ALWAYS_INLINE runnable pick() noexcept {
+    if (WEFT_LIKELY(--until_oldest_ != 0)) {
+      if (ready_.size() == 0 || is_children_turn()) {
+        // Nothing but fresh tasks: the shortest way.
+        if (const runnable next = tasks.pop()) {
+          prefetch_task(tasks.guess(prefetch_distance));
+          if (!WEFT_LIKELY(!is_asked())) answer();
+          return next;
+        }
+      } else if (tasks.size() == 0) {
+        // Nothing but fibers.
+        if (const runnable next = ready_.pop()) {
+          if (!WEFT_LIKELY(!is_asked())) answer();
+          return next;
+        }
+      }
+    }
+    return pick_among_all();
+  }
   /// The same, but looks for it everywhere and sleeps until there is something. Nothing once the pool shuts down.
-  [[nodiscard]] runnable next() noexcept;
+  [[nodiscard]] WEFT_ALWAYS_INLINE runnable next() noexcept {
+    was_handed_ = static_cast<bool>(handed_);
+    if (!WEFT_LIKELY(!was_handed_)) return std::exchange(handed_, {});
+    const runnable found = pick();
+    return WEFT_LIKELY(found) ? found : find_or_sleep();
+  }
 
   // -- Records ------------------------------------------------------------------------------------------------------
 
   [[nodiscard]] result<task*> new_record() noexcept { return home_->allocate(); }
   void free_record(task& done) noexcept { home_->free(done); }
   void discard_record(task& blank) noexcept { home_->discard(blank); }
+
+  /// A task begins on this worker: from now on it is alive.
+  WEFT_ALWAYS_INLINE void count_in(task& made) noexcept {
+    row_.begin();
+    (void)record_slab::publish(made);
+  }
+
+  // -- The ends of nurseries' children: in bundles, so that not each costs a read-modify-write ------------------------------
+
+  /// A child has ended. Its nursery learns of it at the latest before this worker runs anything that is not its child.
+  WEFT_ALWAYS_INLINE void count_out(nursery_core& of) noexcept {
+    if (!WEFT_LIKELY(counting_ == &of)) {
+      settle_count();
+      counting_ = &of;
+    }
+    ++counted_;
+  }
+  [[nodiscard]] bool is_counting() const noexcept { return counting_ != nullptr; }
+  /// Before something else is run than a child of the same nursery.
+  WEFT_ALWAYS_INLINE void settle_unless_of(runnable next) noexcept {
+    if (next.what() == runnable::kind::task &&
+        nursery_core::of(*static_cast<task*>(next.address())) == counting_)
+      return;
+    settle_count();
+  }
+  void settle_count() noexcept {
+    if (counting_ == nullptr) return;
+    std::exchange(counting_, nullptr)->count_out(std::exchange(counted_, 0));
+  }
 
   // -- Stacks -------------------------------------------------------------------------------------------------------
 
@@ -97,11 +162,13 @@ class worker : public worker_carrier, public detail::worker_front {
   /// it was not handed over to this one.
   [[nodiscard]] bool begins_elsewhere(runnable picked) noexcept;
   /// Whether it runs on its last stack, and can get no other: then it may begin nothing that could wait.
-  [[nodiscard]] bool is_short_of_stacks() noexcept;
+  [[nodiscard]] bool is_short_of_stacks() noexcept {
+    return !WEFT_LIKELY(spare_ != nullptr) && !try_keep_another();
+  }
 
   // -- What is to be done on the other side of a switch --------------------------------------------------------------
 
-  enum class duty : std::uint8_t { nothing, park, requeue, keep };
+  enum class duty : std::uint8_t { nothing, park, requeue, requeue_behind, keep };
   void leave_duty(duty what, void* with) noexcept {
     duty_ = what;
     duty_with_ = with;
@@ -109,7 +176,12 @@ class worker : public worker_carrier, public detail::worker_front {
   /// The first thing after a switch has come to a fiber on this worker.
   void arrive() noexcept {
     watermark = static_cast<fiber*>(current)->watermark;
-    if (WEFT_LIKELY(duty_ != duty::nothing)) do_duty();
+    if (duty_ == duty::requeue) {
+      duty_ = duty::nothing;
+      push_ready(*static_cast<task*>(duty_with_), false);
+    } else if (duty_ != duty::nothing) {
+      do_duty();
+    }
   }
   void do_duty() noexcept;
 
@@ -136,23 +208,42 @@ class worker : public worker_carrier, public detail::worker_front {
  private:
   friend class pool;
 
+  void push_without_memory(runnable made) noexcept;
+  [[nodiscard]] runnable pick_among_all() noexcept;
+  [[nodiscard]] runnable find_or_sleep() noexcept;
   [[nodiscard]] runnable pick_oldest() noexcept;
   [[nodiscard]] runnable pick_usual() noexcept;
+  void take_in_events() noexcept;
   [[nodiscard]] bool refill() noexcept;
+  // Whether fresh tasks go before the one fiber that is ready.
+  [[nodiscard]] bool is_children_turn() noexcept {
+    return children_first_ != 0 && ready_.size() == 1 && --children_first_ != 0;
+  }
+  [[nodiscard]] bool is_asked() const noexcept { return tasks.asked() || ready_.asked(); }
   void answer() noexcept;
+  void tidy_up() noexcept;
   [[nodiscard]] runnable search() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
     return tasks.size_approx() + ready_.size_approx();
   }
-  [[nodiscard]] runnable rob(worker& victim) noexcept;
+  [[nodiscard]] runnable rob(worker& victim, bool& saw_work) noexcept;
+  [[nodiscard]] runnable pop_loot(std::uint32_t count) noexcept;
   [[nodiscard]] bool share_line_of(worker& victim) noexcept;
   [[nodiscard]] fiber* try_make_fiber() noexcept;
+  [[nodiscard]] bool try_keep_another() noexcept;
   void unmake(fiber& unused) noexcept;
   void add_all(run_batch&& some) noexcept;
 
+  // The records of a million tasks do not fit into a cache: the next ones are fetched while this one runs.
+  static void prefetch_task(runnable guess) noexcept { prefetch_for_writing(guess.address()); }
+
   static constexpr std::uint32_t oldest_every = 61;
+  static constexpr std::uint32_t prefetch_distance = 16;
   static constexpr std::size_t most_spare = 64;
+  // So many stacks that nobody uses keep their memory; more of them only until nothing has happened for a while.
+  static constexpr std::size_t warm_stacks = 1024;
+  static constexpr duration idle_before_tidying = std::chrono::milliseconds(50);
 
   // Immutable.
   pool& pool_;
@@ -166,7 +257,11 @@ class worker : public worker_carrier, public detail::worker_front {
   void* duty_with_ = nullptr;
   runnable handed_;
   bool was_handed_ = false;
-  std::uint32_t picks_ = 0;
+  nursery_core* counting_ = nullptr;
+  std::uint32_t counted_ = 0;
+  std::uint32_t children_first_ = 0;
+  std::uint32_t polls_ = 0;
+  std::uint32_t until_oldest_ = oldest_every;
   bool fibers_turn_ = false;
   fiber* spare_ = nullptr;
   std::size_t spare_count_ = 0;

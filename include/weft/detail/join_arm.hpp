@@ -108,9 +108,7 @@ class join_arm : public join_job {
   [[nodiscard]] bool push(worker_front& here) noexcept {
     begin_arms(edge());
     const runtime_section in;
-    if (!WEFT_LIKELY(here.tasks.push(word()))) return false;
-    here.after_push();
-    return true;
+    return here.push(word());
   }
 
   /// Runs the first half, then sees to the arm, which was pushed.
@@ -128,7 +126,7 @@ class join_arm : public join_job {
   [[nodiscard]] void* edge() noexcept { return static_cast<join_job*>(this); }
   [[nodiscard]] bool try_take_back() noexcept {
     const runtime_section in;
-    return current_front()->tasks.pop_if(word());
+    return own_front().tasks.pop_if(word());
   }
 
   template <class First>
@@ -145,28 +143,40 @@ class join_arm : public join_job {
   [[gnu::cold, gnu::noinline]] void abandon() noexcept {
     if (try_take_back()) return;
     await_join(*this);
-    if (error_ == nullptr) std::destroy_at(&value);
+    if (has_failed_) {
+      std::destroy_at(&error);
+    } else {
+      std::destroy_at(&value);
+    }
   }
 
   static void run_taken(join_job& job) noexcept {
     auto& self = static_cast<join_arm&>(job);
     try {
       new (&self.value) kept(call_and_keep(self.second_));
+      self.has_failed_ = false;
     } catch (...) {
-      self.error_ = std::current_exception();
+      new (&self.error) std::exception_ptr(std::current_exception());
+      self.has_failed_ = true;
     }
   }
 
   kept take() {
-    if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+    if (has_failed_) {
+      const std::exception_ptr failed = std::move(error);
+      std::destroy_at(&error);
+      std::rethrow_exception(failed);
+    }
     const at_end clear([this] { std::destroy_at(&value); });
     return std::move(value);
   }
 
   Second& second_;
-  std::exception_ptr error_;
+  // Of what follows nothing is touched unless somebody else runs the arm.
+  bool has_failed_;
   union {
     kept value;
+    std::exception_ptr error;
   };
 };
 

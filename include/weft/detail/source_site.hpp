@@ -20,4 +20,21 @@ struct source_site {
   }
 };
 
+/// The same in one word: 48 bits for the file's name, 16 for the line (which stops counting there).
+class packed_site {
+ public:
+  constexpr packed_site() noexcept = default;
+  explicit packed_site(source_site site) noexcept
+      : word_(reinterpret_cast<std::uintptr_t>(site.file) |
+              std::uint64_t{site.line > 0xffff ? 0xffff : site.line} << 48U) {}
+
+  [[nodiscard]] source_site get() const noexcept {
+    return {reinterpret_cast<const char*>(word_ & 0xffff'ffff'ffffU),
+            static_cast<std::uint32_t>(word_ >> 48U)};
+  }
+
+ private:
+  std::uint64_t word_ = 0;
+};
+
 }  // namespace weft::detail

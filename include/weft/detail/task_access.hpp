@@ -18,19 +18,30 @@ struct task_record;
 struct runtime_core;
 
 /// How much of a closure or a result fits into a record; what is larger goes to the heap.
-inline constexpr std::size_t task_body_bytes = 80;
-inline constexpr std::size_t task_body_alignment = 16;
+inline constexpr std::size_t task_body_offset = 56;
+inline constexpr std::size_t task_body_bytes = 72;
+inline constexpr std::size_t task_body_alignment = 8;
 
 /// A record for a task of this runtime; null: of the one that the caller runs in.
 ///
 /// Throws: std::system_error without memory, or where there is no runtime.
-[[nodiscard]] WEFT_EXPORT task_record& new_task(runtime_core* in, const task_code& code, source_site site);
+[[nodiscard]] WEFT_EXPORT task_record& new_task(runtime_core* in, const task_code& code, packed_site site);
 
 /// Where to put the closure.
 [[nodiscard]] inline void* body_of(task_record& made) noexcept {
-  constexpr std::size_t head_bytes = 112;  // asserted by the library
-  return reinterpret_cast<std::byte*>(&made) + head_bytes;
+  return reinterpret_cast<std::byte*>(&made) + task_body_offset;  // asserted by the library
 }
+
+/// A closure that is nothing but bytes, as words.
+struct closure_words {
+  const std::uint64_t* first;
+  std::size_t count;
+};
+/// All three steps at once, for such a closure: a record is made, the closure put into it, and the task begun.
+///
+/// Throws: as new_task() and begin_task().
+[[nodiscard]] WEFT_EXPORT task_record& spawn_words(runtime_core* in, const task_code& code, packed_site site,
+                                                   closure_words closure);
 
 /// Gives back a record whose closure could not be made.
 WEFT_EXPORT void discard_task(task_record& blank) noexcept;

@@ -8,6 +8,9 @@
 #include <weft/detail/task_access.hpp>
 #include <weft/detail/task_code.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <type_traits>
@@ -54,6 +57,22 @@ R take_result(void* body) {
     }
   }
 }
+
+/// Whether a closure can be copied as bytes, and is copied so into a record.
+template <class F>
+inline constexpr bool is_closure_of_words = std::is_trivially_copyable_v<F>&& fits_task_body<F>;
+
+/// A copy of it, padded to words.
+template <class F>
+class words_of {
+ public:
+  explicit words_of(const F& closure) noexcept { std::memcpy(words_, &closure, sizeof(F)); }
+  [[nodiscard]] closure_words get() const noexcept { return {words_, count}; }
+
+ private:
+  static constexpr std::size_t count = (sizeof(F) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+  std::uint64_t words_[count]{};
+};
 
 /// The closure F, which returns R.
 template <class F, class R>
@@ -112,13 +131,13 @@ class task_body {
 
   static void drop(void* body) noexcept { std::destroy_at(static_cast<in_task_body<F>*>(body)); }
 
-  static void clear(void* body, task_outcome outcome) noexcept {
-    if (outcome == task_outcome::value) std::destroy_at(static_cast<in_task_body<kept>*>(body));
-    if (outcome == task_outcome::error) std::destroy_at(static_cast<std::exception_ptr*>(body));
-  }
+  static void clear(void* body) noexcept { std::destroy_at(static_cast<in_task_body<kept>*>(body)); }
 
  public:
-  static constexpr task_code code{.run = &run, .drop = &drop, .clear = &clear};
+  static constexpr task_code code{
+      .run = &run,
+      .drop = &drop,
+      .clear = std::is_trivially_destructible_v<in_task_body<kept>> ? nullptr : &clear};
 };
 
 }  // namespace weft::detail

@@ -25,8 +25,8 @@ struct task_code {
   task_outcome (*run)(void* body) noexcept;
   /// Destroys a closure that will not run.
   void (*drop)(void* body) noexcept;
-  /// Destroys a result.
-  void (*clear)(void* body, task_outcome outcome) noexcept;
+  /// Destroys a value that nobody wants; null where that is nothing.
+  void (*clear)(void* body) noexcept;
 };
 
 /// The exception in the body of a task whose outcome is error: there it lies at the beginning, whatever the closure was.

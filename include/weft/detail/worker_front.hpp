@@ -21,8 +21,12 @@ struct carrier_head {
 /// Values of the idle word from this one on say that a push concerns somebody who is idle.
 inline constexpr std::uint32_t idle_alert = 1U << 21U;
 
+struct worker_front;
+
 /// Somebody is to be told of a push.
 [[gnu::cold]] WEFT_EXPORT void tell_of_push() noexcept;
+/// A push that is not as simple as most. Returns false if there is no memory for it.
+[[gnu::cold, nodiscard]] WEFT_EXPORT bool push_slowly(worker_front& here, runnable added) noexcept;
 
 /// Lies at a fixed distance behind the beginning of a worker.
 struct alignas(contended_bytes) worker_front {
@@ -34,11 +38,13 @@ struct alignas(contended_bytes) worker_front {
   const std::byte* watermark = nullptr;         // below it a stack has little room left
   barrier_kind barriers;
 
-  /// Follows every push into the deque: sees to it that somebody comes for it.
-  void after_push() noexcept {
-    if (tasks.asked()) tasks.answer_after_push();
-    std_atomics::light_barrier(barriers);  // [ID-push]
+  /// Adds to the deque, and sees to it that somebody comes for it. Returns false where there is no memory for that.
+  [[nodiscard]] bool push(runnable added) noexcept {
+    // Quietly only where a light barrier is one to the compiler alone.
+    if (!WEFT_LIKELY(tasks.try_push_quietly(added))) return push_slowly(*this, added);
+    std_atomics::light_barrier(barrier_kind::asymmetric);  // [ID-push]
     if (!WEFT_LIKELY(idle_word->load(std::memory_order_relaxed) < idle_alert)) tell_of_push();
+    return true;
   }
 };
 
@@ -49,6 +55,11 @@ inline constexpr std::size_t worker_front_offset = 256;  // asserted by the libr
   void* const carrier = read_thread_word();
   if (carrier == nullptr || !static_cast<carrier_head*>(carrier)->is_worker) return nullptr;
   return reinterpret_cast<worker_front*>(static_cast<std::byte*>(carrier) + worker_front_offset);
+}
+
+/// The same for code that knows to run on a worker.
+[[nodiscard]] inline __attribute__((always_inline)) worker_front& own_front() noexcept {
+  return *reinterpret_cast<worker_front*>(static_cast<std::byte*>(read_thread_word()) + worker_front_offset);
 }
 
 }  // namespace weft::detail

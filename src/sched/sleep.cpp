@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sched/sleep.hpp"
+
+#include "event/parker.hpp"
+#include "sched/wait.hpp"
+
+#include <weft/cancelled.hpp>
+#include <weft/this_fiber.hpp>
+
+namespace weft::impl {
+namespace {
+
+void sleep_on_thread(time_point until) noexcept {
+  parker bed;
+  (void)bed.park_until(until);
+}
+
+// Returns what has ended it. The timer is nobody's any more then.
+wake_cause sleep_in_task(task& self, time_point until) noexcept {
+  timer_loop& events = self.home().events();
+  const std::size_t shard = current_worker()->index();
+  one_wait wait(self);
+  self.note_reason("sleep");
+  events.set(shard, self.timer, until);
+  const wake_cause cause = wait.leave();
+  if (cause != wake_cause::timed_out) events.drop(shard, self.timer);
+  return cause;
+}
+
+}  // namespace
+}  // namespace weft::impl
+
+namespace weft {
+
+void detail::sleep_for(std::chrono::nanoseconds wait) {
+  if (wait <= std::chrono::nanoseconds::zero()) return this_fiber::yield();
+  const impl::time_point until = impl::saturating_add(impl::default_platform::clock().now(), wait);
+  impl::task* const self = impl::current_task();
+  if (self == nullptr) return impl::sleep_on_thread(until);
+  if (impl::sleep_in_task(*self, until) == impl::wake_cause::cancelled) throw cancelled();
+}
+
+}  // namespace weft

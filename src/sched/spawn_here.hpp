@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// spawn_here — the shortest way to a new task: by a task of the same pool, with a closure that is nothing but bytes.
+#pragma once
+
+#include "sched/pool.hpp"
+
+#include <weft/detail/task_access.hpp>
+#include <weft/error.hpp>
+
+#include <cstddef>
+#include <system_error>
+
+namespace weft::impl {
+
+inline void put_words(task& into, detail::closure_words closure) noexcept {
+  auto* const body = reinterpret_cast<std::uint64_t*>(into.body);
+  std::size_t i = 0;
+  do body[i] = closure.first[i];
+  while (++i != closure.count);
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail_to_spawn(std::error_code why) {
+  throw std::system_error(why);
+}
+
+/// As a child of the nursery, or held by a handle where there is none.
+///
+/// Throws: std::system_error without memory.
+WEFT_ALWAYS_INLINE task& spawn_here(worker& here, nursery_core* group, const task_code& code,
+                                    packed_site site, detail::closure_words closure) {
+  task& parent = *running_fiber(here).running;
+  const result<task*> record = [&here] {
+    const runtime_section in;
+    return here.new_record();
+  }();
+  if (!WEFT_LIKELY(record)) fail_to_spawn(record.error());
+  task& made = **record;
+  acquire_edge(made.record_edge());
+  made.code = &code;
+  made.site = site;
+  made.inherit(&parent);
+  put_words(made, closure);
+  here.of().begin_here(here, parent, made, group);
+  return made;
+}
+
+}  // namespace weft::impl

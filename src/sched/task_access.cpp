@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sched/await.hpp"
+#include "sched/runtime_core.hpp"
+#include "sched/spawn_here.hpp"
+#include "sched/unobserved.hpp"
+
+#include <weft/cancelled.hpp>
+#include <weft/detail/task_access.hpp>
+#include <weft/error.hpp>
+
+#include <system_error>
+
+namespace weft::detail {
+namespace {
+
+[[noreturn, gnu::cold]] void fail(std::error_code why) { throw std::system_error(why); }
+
+// Not done yet.
+[[gnu::noinline]] void await_slowly(impl::task& child) {
+  impl::task* const self = impl::current_task();
+  if (self == nullptr) return impl::await_on_thread(child.handle);
+  if (!impl::await_in_task(*self, child.handle, impl::wait_kind::cancellable)) throw cancelled();
+}
+
+// From a thread that is no worker, or into another runtime.
+[[gnu::noinline]] task_record& spawn_elsewhere(runtime_core* in, const task_code& code, packed_site site,
+                                               closure_words closure) {
+  task_record& made = new_task(in, code, site);
+  impl::put_words(inside(made), closure);
+  begin_task(made);
+  return made;
+}
+
+// The last thing that a holder does with a record.
+void give_back(impl::task& ended) noexcept {
+  impl::pool& home = ended.home();
+  impl::release_edge(ended.record_edge());
+  home.release(ended);
+}
+
+}  // namespace
+
+task_record& new_task(runtime_core* in, const task_code& code, packed_site site) {
+  impl::task* const parent = impl::current_task();
+  if (!WEFT_LIKELY(in != nullptr || parent != nullptr)) fail(errc::no_runtime);
+  impl::pool* const where = in != nullptr ? in : &impl::current_worker()->of();
+  const result<impl::task*> made = where->new_task();
+  if (!made) fail(made.error());
+  impl::task& task = **made;
+  impl::acquire_edge(task.record_edge());
+  task.code = &code;
+  task.site = site;
+  task.inherit(parent);
+  return outside(task);
+}
+
+task_record& spawn_words(runtime_core* in, const task_code& code, packed_site site, closure_words closure) {
+  impl::worker* const here = impl::current_worker();
+  if (WEFT_LIKELY(here != nullptr && (in == nullptr || in == &here->of())))
+    return outside(impl::spawn_here(*here, nullptr, code, site, closure));
+  return spawn_elsewhere(in, code, site, closure);
+}
+
+void discard_task(task_record& blank) noexcept { inside(blank).home().discard(inside(blank)); }
+
+void begin_task(task_record& made) {
+  impl::task& task = inside(made);
+  if (!WEFT_LIKELY(task.home().begin(task))) fail(errc::closed);
+}
+
+task_outcome await_end(task_record& of) {
+  impl::task& child = inside(of);
+  if (!child.handle.is_done()) await_slowly(child);
+  return child.outcome.load(std::memory_order_relaxed);  // relaxed: shown with the end of the task
+}
+
+bool has_ended(const task_record& one) noexcept { return inside(one).handle.is_done(); }
+
+void release_task(task_record& ended) noexcept { give_back(inside(ended)); }
+
+void drop_task(task_record& held) noexcept {
+  impl::task& task = inside(held);
+  if (!task.handle.drop()) return;
+  const task_outcome outcome = task.outcome.load(std::memory_order_relaxed);  // relaxed: shown with its end
+  if (outcome == task_outcome::error) impl::report_unobserved(task);
+  impl::clear_result(task, outcome);
+  give_back(task);
+}
+
+void request_cancel(task_record& held) noexcept { inside(held).home().cancel(inside(held)); }
+
+std::uint64_t id_of(const task_record& one) noexcept { return inside(one).id(); }
+
+}  // namespace weft::detail
