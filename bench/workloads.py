@@ -91,6 +91,7 @@ WORKLOADS = (
         median_variants=("bursts",),
         systems=(
             System(WEFT, "bench_spawn_weft"),
+            System("weft, handles", "bench_spawn_weft_handles", is_peer=False),
             rust("rayon", "bench_spawn_rayon"),
             rust("tokio", "bench_spawn_tokio"),
             System("Go", "bench_spawn_go", packages=GO),
@@ -158,10 +159,12 @@ WORKLOADS = (
         variants=("wall", "CPU"),
         threads=(2,),
         fixed_threads=True,
-        systems=(  # weft follows when its fibers can sleep
+        systems=(
+            System(WEFT, "bench_sleep_weft"),
             System("Go", "bench_sleep_go", packages=GO),
             rust("tokio", "bench_sleep_tokio"),
         ),
+        bars=(Bar(1.0, "Go", variants=("wall",)), Bar(0.8, "Go", variants=("CPU",))),
     ),
     Workload(
         id="L1",

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// I for weft: this_fiber::sleep_for().
+// I for weft: this_fiber::sleep_for() in the children of a nursery.
 #include "compare/sleep/config.hpp"
 
-#include <weft/runtime.hpp>
+#include <weft/nursery.hpp>
 #include <weft/this_fiber.hpp>
 #include <weft/version.hpp>
 
 #include <cstdint>
-#include <vector>
 
 // NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads the program may as well end
 int main(int argc, char** argv) {
@@ -18,14 +17,13 @@ int main(int argc, char** argv) {
   const weft::runtime_options how{.workers = static_cast<std::uint32_t>(opts.threads)};
   return weft::run(
       [&] {
-        std::vector<weft::handle<void>> handles;
-        handles.reserve(of.fibers);
         bench::sleeping::run(opts, "weft", WEFT_VERSION_STRING, [&] {
-          for (std::uint64_t i = 0; i < of.fibers; ++i) {
-            handles.push_back(weft::spawn(
-                [time = bench::sleeping::sleep_of(i, of.longest)] { weft::this_fiber::sleep_for(time); }));
-          }
-          for (weft::handle<void>& each : handles) each.join();
+          weft::nursery([&](weft::nursery& n) {
+            for (std::uint64_t i = 0; i < of.fibers; ++i) {
+              n.spawn(
+                  [time = bench::sleeping::sleep_of(i, of.longest)] { weft::this_fiber::sleep_for(time); });
+            }
+          });
         });
       },
       how);
