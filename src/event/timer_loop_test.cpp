@@ -25,7 +25,7 @@ constexpr time_point at(std::int64_t ns) { return time_point(duration(ns)); }
 class TimersTest : public ::testing::Test {
  protected:
   std::size_t expire(std::int64_t now, std::size_t room = 8) {
-    ready_batch ready(std::span(room_).first(room));
+    ready_batch ready(std::span<runnable>(room_).first(room));
     all_.expire(at(now), ready);
     return ready.size();
   }

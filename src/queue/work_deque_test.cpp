@@ -293,20 +293,21 @@ TEST_F(WorkDequeTest, AfterAPushAJoinIsGrantedUnlessItIsTheNewest) {
 
 // What an inlined spawn or join does: nothing but the push, or nothing at all.
 TEST_F(WorkDequeTest, AQuietPushFailsWhereThereIsMoreToBeDone) {
-  EXPECT_FALSE(victim.try_push_quietly(task(0))) << "there is no room before the first push";
-  push_tasks(0, 1);
-  EXPECT_TRUE(victim.try_push_quietly(task(1)));
-  ASSERT_TRUE(victim.ask(alice));
-  EXPECT_FALSE(victim.try_push_quietly(task(2))) << "a thief asks";
-  push_tasks(2, 3);
-  victim.see_to_thieves();
-  EXPECT_FALSE(victim.try_push_quietly(task(3))) << "it was not granted anything, and asks on";
-  victim.withdraw(alice);
-  EXPECT_FALSE(victim.try_push_quietly(task(3)));
-  push_tasks(3, 4);
-  victim.see_to_thieves();
-  EXPECT_TRUE(victim.try_push_quietly(task(4)));
-  EXPECT_EQ(drain(victim), tasks({4, 3, 2, 1, 0}));
+  work_deque quiet(barrier_kind::asymmetric, small());
+  EXPECT_FALSE(quiet.try_push_quietly(task(0))) << "there is no room before the first push";
+  ASSERT_TRUE(quiet.push(task(0)));
+  EXPECT_TRUE(quiet.try_push_quietly(task(1)));
+  ASSERT_TRUE(quiet.ask(alice));
+  EXPECT_FALSE(quiet.try_push_quietly(task(2))) << "a thief asks";
+  ASSERT_TRUE(quiet.push(task(2)));
+  quiet.see_to_thieves();
+  EXPECT_FALSE(quiet.try_push_quietly(task(3))) << "it was not granted anything, and asks on";
+  quiet.withdraw(alice);
+  EXPECT_FALSE(quiet.try_push_quietly(task(3))) << "nobody has looked since";
+  quiet.see_to_thieves();
+  EXPECT_TRUE(quiet.try_push_quietly(task(3)));
+  EXPECT_FALSE(quiet.try_push_quietly(task(4))) << "there is no room";
+  EXPECT_EQ(drain(quiet), tasks({3, 2, 1, 0}));
 }
 
 TEST_F(WorkDequeTest, WithFencesNoPushIsQuiet) {
