@@ -18,8 +18,10 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/chase_lev.hpp
     include/weft/detail/chase_lev_buffer.hpp
     include/weft/detail/completion.hpp
+    include/weft/detail/duration.hpp
     include/weft/detail/join_arm.hpp
     include/weft/detail/mpmc_ring.hpp
+    include/weft/detail/nursery_access.hpp
     include/weft/detail/race_identity.hpp
     include/weft/detail/runnable.hpp
     include/weft/detail/sanitizers.hpp
@@ -37,6 +39,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/fwd.hpp
     include/weft/handle.hpp
     include/weft/join.hpp
+    include/weft/nursery.hpp
     include/weft/result.hpp
     include/weft/runtime.hpp
     include/weft/spawn.hpp

@@ -55,7 +55,7 @@ class nursery {
     using closure = std::decay_t<F>;
     using body = detail::task_body<closure, std::invoke_result_t<closure>>;
     if constexpr (detail::is_closure_of_words<closure>) {
-      const detail::words_of<closure> words(function);
+      const detail::closure_copy<closure> words(function);
       detail::spawn_child_words(state_, body::code, detail::packed_site(site), words.get());
     } else {
       detail::task_record& made = detail::new_child(state_, body::code, detail::packed_site(site));

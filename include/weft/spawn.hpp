@@ -23,7 +23,7 @@ template <class F>
   using closure = std::decay_t<F>;
   using body = task_body<closure, task_result<F>>;
   if constexpr (is_closure_of_words<closure>) {
-    const words_of<closure> words(function);
+    const closure_copy<closure> words(function);
     return handle<task_result<F>>(spawn_words(in, body::code, packed_site(site), words.get()));
   }
   task_record& made = new_task(in, body::code, packed_site(site));

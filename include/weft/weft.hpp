@@ -12,6 +12,7 @@
 #include <weft/fwd.hpp>
 #include <weft/handle.hpp>
 #include <weft/join.hpp>
+#include <weft/nursery.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
 #include <weft/spawn.hpp>

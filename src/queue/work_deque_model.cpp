@@ -39,7 +39,10 @@ struct bench {
   // The owner.
   void push(std::size_t i, runnable::kind what = runnable::kind::task) {
     items.write(i);
-    model::require(victim.push(word(i, what)), "there is memory");
+    // As an inlined spawn does it: by the shortest way, where there is one.
+    const runnable added = word(i, what);
+    const bool quietly = victim.try_push_quietly(added);
+    model::require(quietly || victim.push(added), "there is memory");
     ++pushed;
   }
   void pop() { got(victim.pop()); }

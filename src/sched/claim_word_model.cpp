@@ -229,5 +229,28 @@ MODEL_FINDS(PlantedClaimModel, CancellerWithoutItsBarrier, "livelock") {
   cancel_a_wait<canceller_without_barrier>(world);
 }
 
+/// A record dies and begins another life, with another owner, while somebody looks for waits of the first owner's.
+MODEL(ClaimWordModel, OnlyTheWaitsOfAnOwnerAreEnded) {
+  struct record {
+    basic_wait_claim<platform> claim;
+    platform::atomic<int> owner{0};
+  };
+  auto& r = world.make<record>();
+  world.thread("lives", [&r] {
+    for (const int life : {1, 2}) {
+      r.owner.store(life, std::memory_order_relaxed);
+      (void)r.claim.arm();
+      if (r.claim.try_disarm() == disarm_outcome::disarmed) continue;
+      (void)r.claim.finish();
+      require(life == 1, "a wait was ended that is another owner's");
+    }
+  });
+  world.thread("canceller", [&r] {
+    const wait_word seen = r.claim.word();
+    if (!seen.is_claimable() || r.owner.load(std::memory_order_relaxed) != 1) return;
+    (void)r.claim.try_claim_seen(seen, wake_cause::cancelled);
+  });
+}
+
 }  // namespace
 }  // namespace weft::impl

@@ -29,8 +29,9 @@ namespace weft::impl {
 
 /// What makes the protocol hold. A test that wants to see it break derives from this and changes one line.
 struct task_group_rules {
-  // [TG-end] Whoever counts the last end has seen what all children did.
+  // [TG-end] Whoever counts the last end has seen what all children did, and so has the owner if it comes last.
   static constexpr std::memory_order count = std::memory_order_acq_rel;
+  static constexpr std::memory_order close = std::memory_order_acquire;
 };
 
 template <class Platform, class Waiter, class Rules = task_group_rules>
@@ -50,7 +51,7 @@ class basic_task_group {
 
   /// The owner begins no more. Returns true if all have ended: then the group is ended, and wait_word() must not be used.
   [[nodiscard]] bool close() noexcept {
-    const std::uint64_t others = open_.fetch_add(begun_ - not_yet_closed, Rules::count);  // [TG-end]
+    const std::uint64_t others = open_.fetch_add(begun_ - not_yet_closed, Rules::close);  // [TG-end]
     return others + begun_ - not_yet_closed == 0;
   }
 

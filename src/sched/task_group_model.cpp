@@ -72,6 +72,7 @@ MODEL(TaskGroupModel, TwoChildren) { two_children<task_group_rules>(world); }
 
 struct counted_relaxed : task_group_rules {
   static constexpr std::memory_order count = std::memory_order_relaxed;
+  static constexpr std::memory_order close = std::memory_order_relaxed;
 };
 MODEL_FINDS(PlantedTaskGroupModel, TheLastHasNotSeenTheOthers, "race") {
   two_children<counted_relaxed>(world);

@@ -64,9 +64,9 @@ inline constexpr bool is_closure_of_words = std::is_trivially_copyable_v<F>&& fi
 
 /// A copy of it, padded to words.
 template <class F>
-class words_of {
+class closure_copy {
  public:
-  explicit words_of(const F& closure) noexcept { std::memcpy(words_, &closure, sizeof(F)); }
+  explicit closure_copy(const F& closure) noexcept { std::memcpy(words_, &closure, sizeof(F)); }
   [[nodiscard]] closure_words get() const noexcept { return {words_, count}; }
 
  private:
