@@ -4,7 +4,7 @@
 #include "sched/handle_word.hpp"
 
 #include "model/model.hpp"
-#include "sched/sleeping_fiber_model.hpp"
+#include "support/sleeping_fiber.hpp"
 
 #include <optional>
 
@@ -14,6 +14,7 @@ namespace {
 using model::platform;
 using model::require;
 using model::world;
+using testing::sleeping_fiber;
 
 struct child_record {
   basic_handle_word<platform, sleeping_fiber*> word;

@@ -4,7 +4,7 @@
 #include "sched/task_group.hpp"
 
 #include "model/model.hpp"
-#include "sched/sleeping_fiber_model.hpp"
+#include "support/sleeping_fiber.hpp"
 
 #include <array>
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace {
 using model::platform;
 using model::require;
 using model::world;
+using testing::sleeping_fiber;
 
 template <class Rules>
 struct basic_family {
