@@ -33,7 +33,8 @@ void nursery_core::cancel() noexcept {
 }
 
 void nursery_core::fail(std::exception_ptr why) noexcept {
-  auto* const mine = new failure{std::move(why)};  // without memory that ends the program: it is never silent
+  // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory that ends the program; it is never silent
+  auto* const mine = new failure{std::move(why)};
   // relaxed: the exchange decides.
   mine->earlier = failures_.load(std::memory_order_relaxed);
   // release: who reads the list finds all of it. [NU-failures] Within this, those that came before are not touched.
@@ -72,8 +73,8 @@ namespace {
 
 using impl::nursery_core;
 
-static_assert(sizeof(nursery_core) <= sizeof(nursery_state) &&
-              alignof(nursery_core) <= alignof(nursery_state));
+static_assert(sizeof(nursery_core) <= sizeof(nursery_state::bytes));
+static_assert(alignof(nursery_core) <= alignof(nursery_state));
 nursery_core& inside(nursery_state& state) noexcept {
   return *std::launder(reinterpret_cast<nursery_core*>(state.bytes));
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+// NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads the program may as well end
 int main(int argc, char** argv) {
   namespace bench = weft::bench;
   const bench::options opts = bench::parse(argc, argv);

@@ -99,6 +99,7 @@ class join_arm : public join_job {
   using kept = kept_of<Second>;
 
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): what only somebody else needs, who writes it
   join_arm(Second& second, const void* at) noexcept : join_job(&run_taken, at), second_(second) {}
   join_arm(const join_arm&) = delete;
   join_arm& operator=(const join_arm&) = delete;

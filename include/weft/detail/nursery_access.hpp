@@ -15,6 +15,9 @@ namespace weft::detail {
 
 /// A nursery's own, in the frame of whoever opened it; of which the template knows nothing but the size.
 struct alignas(64) nursery_state {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init,modernize-use-equals-default): open_nursery() does it
+  nursery_state() noexcept {}
+
   std::byte bytes[192];
 };
 
