@@ -7,7 +7,7 @@
 
 #include "event/alarm.hpp"
 #include "event/event_loop.hpp"
-#include "event/sleep_word.hpp"
+#include "event/futex_loop.hpp"
 #include "event/timers.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class timer_loop final : public event_loop {
 
   [[nodiscard]] loop_end wait(time_point deadline, ready_batch& ready) noexcept override {
     const time_point until = alarm_.sit([&] { return std::min(deadline, timers_.earliest()); });
-    const bool interrupted = word_.sleep_until(until);
+    const bool interrupted = bed_.wait(until, ready) == loop_end::interrupted;
     alarm_.rise();
     poll(ready);
     if (!ready.empty()) return loop_end::ready;
@@ -45,15 +45,11 @@ class timer_loop final : public event_loop {
     return interrupted || until != deadline ? loop_end::interrupted : loop_end::deadline;
   }
 
-  void interrupt() noexcept override {
-    if (word_.notify() == notify_duty::wake_word) word_.wake();
-  }
-
-  [[nodiscard]] std::size_t pending_approx() const noexcept { return timers_.pending_approx(); }
+  void interrupt() noexcept override { bed_.interrupt(); }
 
  private:
   system_clock clock_;
-  basic_sleep_word<default_platform> word_;
+  futex_loop bed_;
   basic_alarm<default_platform> alarm_;
   timers timers_;
 };

@@ -76,15 +76,6 @@ class timers {
     s.set_next(s.wheel.next_deadline_bound());
   }
 
-  [[nodiscard]] std::size_t pending_approx() const noexcept {
-    std::size_t sum = 0;
-    for (const auto& each : shards_) {
-      const scoped_hold hold(each->lock);
-      sum += each->wheel.size();
-    }
-    return sum;
-  }
-
  private:
   struct alignas(contended_bytes) shard {
     explicit shard(time_point now) noexcept : wheel(now) {}
@@ -98,7 +89,7 @@ class timers {
     }
 
     std::atomic<std::int64_t> next{never.time_since_epoch().count()};
-    mutable default_platform::mutex lock;
+    default_platform::mutex lock;
     timer_wheel wheel;
   };
 

@@ -122,6 +122,7 @@ void pool::adopt(worker& on, task& made) noexcept {
 
 bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
   release_edge(made.spawn_edge());
+  const runtime_section in;
   prepare(made, nullptr, group);
   const std::optional<std::uint64_t> number = census_.try_begin();
   if (!number) {
@@ -132,8 +133,8 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
   if (*number == 0) made.add(task_mark::main);
   (void)record_slab::publish(made);
   place(made);
-  // [PO-spawn] As in begin(), for a stranger that was let in before the door was closed.
-  if (is_cancelled_.load(std::memory_order_relaxed)) cancel(made);
+  // [PO-spawn] As in begin_here(), for a stranger that was let in before the door was closed.
+  if (is_cancelled_.load(std::memory_order_relaxed)) cancel_child(made, group);
   return true;
 }
 
@@ -200,8 +201,7 @@ void pool::place(task& fresh) noexcept {
 }
 
 void pool::nap() noexcept {
-  parker bed;
-  (void)bed.park_until(default_platform::clock().now() + std::chrono::microseconds(100));
+  sleep_on_thread(default_platform::clock().now() + std::chrono::microseconds(100));
 }
 
 void pool::put_off(runnable later) noexcept {

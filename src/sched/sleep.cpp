@@ -2,7 +2,6 @@
 
 #include "sched/sleep.hpp"
 
-#include "event/parker.hpp"
 #include "sched/wait.hpp"
 
 #include <weft/cancelled.hpp>
@@ -10,11 +9,6 @@
 
 namespace weft::impl {
 namespace {
-
-void sleep_on_thread(time_point until) noexcept {
-  parker bed;
-  (void)bed.park_until(until);
-}
 
 // Returns what has ended it. The timer is nobody's any more then.
 wake_cause sleep_in_task(task& self, time_point until) noexcept {

@@ -8,11 +8,18 @@
 #pragma once
 
 #include "event/event_loop.hpp"
+#include "event/parker.hpp"
 #include "event/timer_wheel.hpp"
 #include "sched/fiber.hpp"
 #include "sched/task.hpp"
 
 namespace weft::impl {
+
+/// Lets the thread itself sleep, whoever runs on it.
+inline void sleep_on_thread(time_point until) noexcept {
+  parker bed;
+  (void)bed.park_until(until);
+}
 
 /// What every timer of a pool does when it is due.
 [[nodiscard]] inline runnable end_wait_of(timer_node& due) noexcept {

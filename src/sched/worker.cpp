@@ -10,6 +10,7 @@
 #include <array>
 
 namespace weft::impl {
+
 worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept
     : detail::worker_front(of.barriers(), of.idle_.word()),
       pool_(of),
@@ -346,10 +347,8 @@ void worker::do_duty() noexcept {
       if (left.claim.complete_park() == park_outcome::must_requeue) push_ready(left, true);
       return;
     }
+    case duty::requeue_behind: children_first_ = pool::most_waiting / 2; [[fallthrough]];
     case duty::requeue: return push_ready(*static_cast<task*>(with), false);
-    case duty::requeue_behind:
-      children_first_ = pool::most_waiting / 2;
-      return push_ready(*static_cast<task*>(with), false);
     case duty::keep: return keep_spare(*static_cast<fiber*>(with));
   }
 }

@@ -84,8 +84,7 @@ class worker : public worker_carrier, public detail::worker_front {
     } else {
       ready_.push(ready);
     }
-    std_atomics::light_barrier(barriers);  // [ID-push]
-    if (!WEFT_LIKELY(idle_word->load(std::memory_order_relaxed) < detail::idle_alert)) detail::tell_of_push();
+    tell_if_somebody_is_idle(barriers);
   }
 
   /// What is to be run next: nothing if this worker has nothing, and nothing was left for it.

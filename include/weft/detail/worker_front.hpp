@@ -42,9 +42,14 @@ struct alignas(contended_bytes) worker_front {
   [[nodiscard]] bool push(runnable added) noexcept {
     // Quietly only where a light barrier is one to the compiler alone.
     if (!WEFT_LIKELY(tasks.try_push_quietly(added))) return push_slowly(*this, added);
-    std_atomics::light_barrier(barrier_kind::asymmetric);  // [ID-push]
-    if (!WEFT_LIKELY(idle_word->load(std::memory_order_relaxed) < idle_alert)) tell_of_push();
+    tell_if_somebody_is_idle(barrier_kind::asymmetric);
     return true;
+  }
+
+  /// Follows every push that a worker makes for others to take.
+  void tell_if_somebody_is_idle(barrier_kind kind) const noexcept {
+    std_atomics::light_barrier(kind);  // [ID-push]
+    if (!WEFT_LIKELY(idle_word->load(std::memory_order_relaxed) < idle_alert)) tell_of_push();
   }
 };
 
