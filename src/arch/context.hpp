@@ -30,6 +30,9 @@ struct context {
   /// Whether the context is parked, and so may be switched to. Exact in debug builds, where arriving clears
   /// it; in release builds a running context may still look parked.
   [[nodiscard]] bool parked() const noexcept { return !machine.empty(); }
+
+  /// The lowest byte of its stack that is in use, while it is parked.
+  [[nodiscard]] const void* lowest_in_use() const noexcept { return machine.lowest_in_use(); }
 };
 
 /// Makes a context that will run entry(argument) on the stack [low, low + size). The first thing that entry

@@ -20,6 +20,8 @@ struct machine_context {
   void* argument = nullptr;
 
   [[nodiscard]] bool empty() const noexcept { return parked == nullptr; }
+  /// The lowest byte of the stack that is in use, while it is parked.
+  [[nodiscard]] const void* lowest_in_use() const noexcept { return parked; }
 };
 
 /// Whether change_stack() itself keeps the floating-point control words: Boost's does on x86, always.

@@ -14,6 +14,8 @@ struct machine_context {
   void* go_on_at = nullptr;
 
   [[nodiscard]] bool empty() const noexcept { return go_on_at == nullptr; }
+  /// The lowest byte of the stack that is in use, while it is parked.
+  [[nodiscard]] const void* lowest_in_use() const noexcept { return stack_pointer; }
 };
 static_assert(offsetof(machine_context, stack_pointer) == 0);
 static_assert(offsetof(machine_context, frame_pointer) == 8);

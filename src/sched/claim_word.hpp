@@ -13,6 +13,9 @@
 //       |                v                          v
 //       '-- finish -- claimed_early              claimed --- finish ---> running
 //
+// Somebody may hold a parked fiber for a moment, to do something with its stack: it puts the word back to armed, and parks it
+// again. Who claims it meanwhile leaves the waking to that step, as to the one after the switch.
+//
 // Each wait has an epoch; a ticket names it. A timer that is late holds the ticket of a wait that is over, and loses.
 //
 // Ordering: what a winner did before try_claim() is visible to the fiber after finish(). What the fiber did before
@@ -71,7 +74,7 @@ enum class disarm_outcome : std::uint8_t {
   claimed,   ///< go on, but not before finish(): the wait was ended by somebody
 };
 
-/// The word taken apart: bits 0..2 state, 3..9 cause, 10 shielded, 11..63 epoch.
+/// The word taken apart: bits 0..2 state, 3..7 cause, 8 marked, 9 trimmed, 10 shielded, 11..63 epoch.
 class wait_word {
  public:
   constexpr explicit wait_word(std::uint64_t bits) noexcept : bits_(bits) {}
@@ -107,6 +110,11 @@ class wait_word {
   [[nodiscard]] constexpr wait_word parked() const noexcept {
     return wait_word((bits_ & ~state_mask) | static_cast<std::uint64_t>(wait_state::parked));
   }
+  /// A wait that somebody has seen, who will come again; and one that was held once.
+  [[nodiscard]] constexpr wait_word marked() const noexcept { return wait_word(bits_ | marked_bit); }
+  [[nodiscard]] constexpr wait_word trimmed() const noexcept { return wait_word(bits_ | trimmed_bit); }
+  [[nodiscard]] constexpr bool is_marked() const noexcept { return (bits_ & marked_bit) != 0; }
+  [[nodiscard]] constexpr bool is_trimmed() const noexcept { return (bits_ & trimmed_bit) != 0; }
   /// The same wait, claimed.
   [[nodiscard]] constexpr wait_word claimed_by(wake_cause cause) const noexcept {
     const wait_word claimed(
@@ -117,7 +125,9 @@ class wait_word {
  private:
   static constexpr std::uint64_t state_mask = 7;
   static constexpr unsigned cause_shift = 3;
-  static constexpr std::uint64_t cause_mask = 0x7f;
+  static constexpr std::uint64_t cause_mask = 0x1f;
+  static constexpr std::uint64_t marked_bit = std::uint64_t{1} << 8U;
+  static constexpr std::uint64_t trimmed_bit = std::uint64_t{1} << 9U;
   static constexpr std::uint64_t shield_bit = std::uint64_t{1} << 10U;
   static constexpr unsigned epoch_shift = 11;
 
@@ -196,6 +206,35 @@ class basic_wait_claim {
     const bool parked = Rules::park(word_, seen, armed.parked().bits());
     WEFT_ASSERT(parked || wait_word(seen).state() == wait_state::claimed_early,
                 "WC2: parking what is not armed");
+    return parked ? park_outcome::parked : park_outcome::must_requeue;
+  }
+
+  // -- Somebody who tidies up ---------------------------------------------------------------------------------------
+
+  /// Marks a wait that was seen parked, unless it is marked or over.
+  void mark(wait_word seen) noexcept {
+    if (seen.state() != wait_state::parked || seen.is_marked()) return;
+    std::uint64_t expected = seen.bits();
+    // relaxed: nothing is handed over; and who claims it next acquires what the step after the switch has released, since a
+    // read-modify-write does not end what was released before it.
+    (void)word_.compare_exchange_strong(expected, seen.marked().bits(), std::memory_order_relaxed,
+                                        std::memory_order_relaxed);
+  }
+
+  /// Takes a fiber that was seen parked, if it still is in that wait: its stack is the caller's until complete_hold().
+  [[nodiscard]] bool try_hold(wait_word seen) noexcept {
+    if (seen.state() != wait_state::parked) return false;
+    std::uint64_t expected = seen.bits();
+    // acquire: it has left its registers. [WC-park] pairs with release in park()
+    return word_.compare_exchange_strong(expected, armed_of(seen).bits(), std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  /// Gives the fiber back. After this it may run elsewhere, unless it must be requeued: somebody has claimed it meanwhile.
+  [[nodiscard]] park_outcome complete_hold() noexcept {
+    const wait_word armed = armed_of(word_approx());  // held: its epoch and kind do not change
+    std::uint64_t seen = armed.bits();
+    const bool parked = Rules::park(word_, seen, armed.parked().trimmed().bits());
     return parked ? park_outcome::parked : park_outcome::must_requeue;
   }
 

@@ -252,5 +252,49 @@ MODEL(ClaimWordModel, OnlyTheWaitsOfAnOwnerAreEnded) {
   });
 }
 
+/// Somebody holds the fiber for a moment, to do something with its stack, while another ends the wait.
+struct held_fiber : waiting_fiber<> {
+  platform::plain<int> stack{0};  // used by the fiber while it runs, and by who holds it
+
+  void run_a_little() { stack.write(1); }
+  void hold() {
+    const wait_word seen = claim.word();
+    claim.mark(seen);
+    const wait_word again = claim.word();
+    if (!again.is_marked() || !claim.try_hold(again)) return;
+    require(registers.read() == 1, "held without its registers");
+    stack.write(2);
+    if (claim.complete_hold() == park_outcome::must_requeue) make_runnable();
+  }
+};
+MODEL(ClaimWordModel, AFiberThatIsHeldIsNotResumed) {
+  auto& f = world.make<held_fiber>();
+  world.thread("fiber", [&f] {
+    f.run_a_little();
+    require(f.wait() == wake_cause::ready, "ended by nobody knows what");
+    f.run_a_little();
+  });
+  world.thread("tidier", [&f] { f.hold(); });
+  world.thread("waker", [&f] {
+    while (f.ticket.load(std::memory_order_acquire) == 0) platform::pause();
+    f.end(wake_cause::ready);
+  });
+}
+
+MODEL(ClaimWordModel, OfTwoWhoWantToHoldOneDoes) {
+  auto& f = world.make<held_fiber>();
+  world.is_large(1);
+  world.thread("fiber", [&f] {
+    f.run_a_little();
+    require(f.wait() == wake_cause::ready, "ended by nobody knows what");
+    f.run_a_little();
+  });
+  for (const char* const called : {"tidier", "other"}) world.thread(called, [&f] { f.hold(); });
+  world.thread("waker", [&f] {
+    while (f.ticket.load(std::memory_order_acquire) == 0) platform::pause();
+    f.end(wake_cause::ready);
+  });
+}
+
 }  // namespace
 }  // namespace weft::impl

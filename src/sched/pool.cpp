@@ -7,6 +7,7 @@
 #include "sched/loop.hpp"
 #include "sched/sleep.hpp"
 #include "sched/unobserved.hpp"
+#include "stack/usage.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -23,7 +24,7 @@ std::uint32_t most_searching(std::uint32_t workers) noexcept { return std::max(1
 pool::pool(const pool_options& how) noexcept
     : options_(how),
       barriers_(default_platform::barriers()),
-      // A stack that is given back while there is work to do keeps its memory; see worker::tidy_up().
+      // A stack that is given back while there is work to do keeps its memory; see worker::do_chore().
       stacks_({.warm_limit = std::numeric_limits<std::size_t>::max()}),
       records_({.owner = this}),
       census_(barriers_),
@@ -150,6 +151,20 @@ void pool::cancel(task& held) noexcept {
   held.cancel.request();
   cancel_flag::settle(barriers_);
   if (held.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won) make_runnable(held, false);
+}
+
+void pool::mark_parked() noexcept {
+  records_.for_each_live([](const task& each, record_handle) {
+    auto& waiting = const_cast<task&>(each);
+    waiting.claim.mark(waiting.claim.word());
+  });
+}
+
+void pool::trim_held(task& held) noexcept {
+  fiber& on = *held.on;
+  // A kernel that refuses (locked memory) leaves the stack as it is.
+  (void)trim_below(*on.slot, on.lowest_in_use());
+  if (held.claim.complete_hold() == park_outcome::must_requeue) make_runnable(held, false);
 }
 
 // Nobody holds the child of a nursery, so it may be gone already; but all of its siblings are to stop with it.

@@ -9,6 +9,7 @@
 
 #include "event/timer_loop.hpp"
 #include "queue/global_queue.hpp"
+#include "sched/caretaker.hpp"
 #include "sched/identity.hpp"
 #include "sched/idle.hpp"
 #include "sched/loop.hpp"
@@ -91,6 +92,20 @@ class pool {
   void discard(task& blank) noexcept;
   /// Asks a task to stop; the caller holds its handle.
   void cancel(task& held) noexcept;
+  /// Marks the fibers that wait.
+  void mark_parked() noexcept;
+  /// Gives back what lies below the stack pointers of those that have not moved since they were marked. Goes on while
+  /// `go_on()` says so.
+  template <class GoOn>
+  void trim_marked(GoOn&& go_on) noexcept {
+    records_.for_each_live([&go_on](const task& each, record_handle) {
+      auto& waiting = const_cast<task&>(each);
+      const wait_word seen = waiting.claim.word();
+      if (!seen.is_marked() || seen.is_trimmed() || !go_on()) return;
+      if (waiting.claim.try_hold(seen)) trim_held(waiting);
+    });
+  }
+
   /// Wakes the children of a nursery that wait and were asked to stop.
   void wake_cancelled(std::uintptr_t owner) noexcept;
   /// Asks all tasks to stop, and all that they begin from now on.
@@ -150,6 +165,7 @@ class pool {
   static constexpr std::uint32_t most_waiting = 512;
 
   void cancel_child(task& begun, nursery_core* group) noexcept;
+  static void trim_held(task& held) noexcept;
   [[nodiscard]] strangers& strangers_here() noexcept;
   [[nodiscard]] result<task*> new_task_of_stranger() noexcept;
   [[nodiscard]] bool begin_of_stranger(task& made, nursery_core* group) noexcept;
@@ -183,6 +199,7 @@ class pool {
   std::vector<default_platform::thread> threads_;
   std::array<strangers, stranger_homes> strangers_;
   std::atomic<std::uint32_t> next_place_{0};
+  caretaker caretaker_;
   std::atomic<bool> is_cancelled_{false};
   parker drained_;
 };

@@ -145,6 +145,7 @@ runnable worker::find_or_sleep() noexcept {
     settle_count();  // which may have made a fiber ready
     if (const runnable found = pick()) return found;
   }
+  bool has_run = true;
   for (bool searching = beds.try_search(index_);;) {
     if (searching) {
       if (const runnable found = search()) {
@@ -154,11 +155,10 @@ runnable worker::find_or_sleep() noexcept {
     }
     home_->flush();
     if (pool_.census_.is_last_one_out(pool_.rows())) pool_.drained_.unpark();
-    const bool is_untidy = pool_.stacks_.has_warm_approx(warm_stacks);
-    const time_point until = is_untidy ? clock_.now() + idle_before_tidying : never;
+    const time_point until = pool_.caretaker_.begin(std::exchange(has_run, false), clock_.now());
     const idle_end end = beds.sleep(index_, until, host);
+    if (until != never) do_chore(pool_.caretaker_.end(end == idle_end::deadline));
     if (end == idle_end::closed) return {};
-    if (end == idle_end::deadline) tidy_up();
     searching = true;
     if (const runnable found = pick()) {
       beds.found_work(index_);
@@ -167,11 +167,20 @@ runnable worker::find_or_sleep() noexcept {
   }
 }
 
-// Nothing has happened for a while: there is time to give memory back.
-void worker::tidy_up() noexcept {
+// Nothing has happened for a while: there is time to give memory back, until something does.
+void worker::do_chore(chore what) noexcept {
+  const auto is_idle = [this] {
+    return !has_work_approx() && pool_.global_.empty() && !pool_.idle_.is_shut_down();
+  };
   constexpr std::size_t at_once = 8;
-  while (!has_work_approx() && pool_.global_.empty() && !pool_.idle_.is_shut_down()) {
-    if (pool_.stacks_.cool(warm_stacks, at_once) < at_once) return;
+  switch (what) {
+    case chore::nothing: return;
+    case chore::mark:
+      pool_.mark_parked();
+      while (is_idle() && pool_.stacks_.cool(warm_stacks, at_once) == at_once) {
+      }
+      return;
+    case chore::trim: return pool_.trim_marked(is_idle);
   }
 }
 

@@ -21,6 +21,7 @@
 #include "queue/record_slab.hpp"
 #include "queue/thief.hpp"
 #include "queue/work_deque.hpp"
+#include "sched/caretaker.hpp"
 #include "sched/census.hpp"
 #include "sched/fiber.hpp"
 #include "sched/nursery_core.hpp"
@@ -220,7 +221,7 @@ class worker : public worker_carrier, public detail::worker_front {
   }
   [[nodiscard]] bool is_asked() const noexcept { return tasks.asked() || ready_.asked(); }
   void answer() noexcept;
-  void tidy_up() noexcept;
+  void do_chore(chore what) noexcept;
   [[nodiscard]] runnable search() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
@@ -242,7 +243,6 @@ class worker : public worker_carrier, public detail::worker_front {
   static constexpr std::size_t most_spare = 64;
   // So many stacks that nobody uses keep their memory; more of them only until nothing has happened for a while.
   static constexpr std::size_t warm_stacks = 1024;
-  static constexpr duration idle_before_tidying = std::chrono::milliseconds(50);
 
   // Immutable.
   pool& pool_;
