@@ -43,6 +43,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/result.hpp
     include/weft/runtime.hpp
     include/weft/spawn.hpp
+    include/weft/spawn_options.hpp
     include/weft/steal_result.hpp
     include/weft/suspend.hpp
     include/weft/this_fiber.hpp

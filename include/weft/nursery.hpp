@@ -58,15 +58,17 @@ class nursery {
       const detail::closure_copy<closure> words(function);
       detail::spawn_child_words(state_, body::code, detail::packed_site(site), words.get());
     } else {
-      detail::task_record& made = detail::new_child(state_, body::code, detail::packed_site(site));
-      try {
-        body::put(detail::body_of(made), std::forward<F>(function));
-      } catch (...) {
-        detail::discard_task(made);
-        throw;
-      }
-      detail::begin_child(state_, made);
+      spawn_with(nullptr, std::forward<F>(function), site);
     }
+  }
+
+  /// The same for a child with a name, a stack or a priority. It costs an allocation.
+  ///
+  /// Throws: std::invalid_argument for a stack that cannot be, too.
+  template <std::invocable F>
+  void spawn(const spawn_options& how, F&& function,
+             detail::source_site site = detail::source_site::current()) {
+    spawn_with(&how, std::forward<F>(function), site);
   }
 
   /// Asks all children to stop, also those that are still to come. Does not wait for that; the nursery then ends without an
@@ -74,6 +76,21 @@ class nursery {
   void request_cancel() noexcept { detail::cancel_nursery(state_); }
 
  private:
+  template <class F>
+  void spawn_with(const spawn_options* how, F&& function, detail::source_site site) {
+    using closure = std::decay_t<F>;
+    using body = detail::task_body<closure, std::invoke_result_t<closure>>;
+    detail::task_record& made = detail::new_child(state_, body::code, detail::packed_site(site));
+    try {
+      if (how != nullptr) detail::set_options(made, *how);
+      body::put(detail::body_of(made), std::forward<F>(function));
+    } catch (...) {
+      detail::discard_task(made);
+      throw;
+    }
+    detail::begin_child(state_, made);
+  }
+
   template <class Body>
   nursery(detail::runtime_core* in, Body& body) {
     detail::open_nursery(state_, in);

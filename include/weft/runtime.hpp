@@ -47,6 +47,13 @@ class WEFT_EXPORT runtime {
     return detail::spawn_in(core_.get(), std::forward<F>(function), site);
   }
 
+  /// The same with a name, a stack or a priority.
+  template <std::invocable F>
+  [[nodiscard]] handle<detail::task_result<F>> spawn(
+      const spawn_options& how, F&& function, detail::source_site site = detail::source_site::current()) {
+    return detail::spawn_with(core_.get(), &how, std::forward<F>(function), site);
+  }
+
   /// Asks all tasks to stop that live now, and those that they spawn.
   void request_cancel() noexcept;
 

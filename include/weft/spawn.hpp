@@ -5,6 +5,7 @@
 
 #include <weft/detail/task_body.hpp>
 #include <weft/handle.hpp>
+#include <weft/spawn_options.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -18,6 +19,23 @@ namespace detail {
 template <class F>
 using task_result = std::invoke_result_t<std::decay_t<F>>;
 
+/// The long way: for a closure that is more than bytes, and for tasks with something of their own.
+template <class F>
+[[nodiscard]] handle<task_result<F>> spawn_with(runtime_core* in, const spawn_options* how, F&& function,
+                                                source_site site) {
+  using body = task_body<std::decay_t<F>, task_result<F>>;
+  task_record& made = new_task(in, body::code, packed_site(site));
+  try {
+    if (how != nullptr) set_options(made, *how);
+    body::put(body_of(made), std::forward<F>(function));
+  } catch (...) {
+    discard_task(made);
+    throw;
+  }
+  begin_task(made);
+  return handle<task_result<F>>(made);
+}
+
 template <class F>
 [[nodiscard]] handle<task_result<F>> spawn_in(runtime_core* in, F&& function, source_site site) {
   using closure = std::decay_t<F>;
@@ -26,15 +44,7 @@ template <class F>
     const closure_copy<closure> words(function);
     return handle<task_result<F>>(spawn_words(in, body::code, packed_site(site), words.get()));
   }
-  task_record& made = new_task(in, body::code, packed_site(site));
-  try {
-    body::put(body_of(made), std::forward<F>(function));
-  } catch (...) {
-    discard_task(made);
-    throw;
-  }
-  begin_task(made);
-  return handle<task_result<F>>(made);
+  return spawn_with(in, nullptr, std::forward<F>(function), site);
 }
 
 }  // namespace detail
@@ -51,6 +61,15 @@ template <std::invocable F>
 [[nodiscard]] handle<detail::task_result<F>> spawn(
     F&& function, detail::source_site site = detail::source_site::current()) {
   return detail::spawn_in(nullptr, std::forward<F>(function), site);
+}
+
+/// The same for a task with something of its own. It costs an allocation.
+///
+/// Throws: std::invalid_argument for a stack that cannot be, too.
+template <std::invocable F>
+[[nodiscard]] handle<detail::task_result<F>> spawn(
+    const spawn_options& how, F&& function, detail::source_site site = detail::source_site::current()) {
+  return detail::spawn_with(nullptr, &how, std::forward<F>(function), site);
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace weft::detail {
@@ -44,6 +45,10 @@ void sleep_until(const std::chrono::time_point<Clock, Duration>& time) {
 
 /// The number of the running task; main's is 0. Zero on a plain thread, too.
 [[nodiscard]] WEFT_EXPORT std::uint64_t id() noexcept;
+
+/// The name that the running task was spawned with; empty where it has none, and on a plain thread. Good while the task
+/// lives.
+[[nodiscard]] WEFT_EXPORT std::string_view name() noexcept;
 
 /// Whether the running task was asked to stop.
 [[nodiscard]] WEFT_EXPORT bool is_cancelled() noexcept;

@@ -75,7 +75,8 @@ TEST(CaretakerInARuntime, TheStackOfAFiberThatWaitsForLongIsTrimmed) {
   // The pages just below the frame are in use until somebody trims them, which takes a little more than a second; unless
   // other tests keep the machine busy.
   const std::size_t page = system_memory::page_size();
-  char* const low = const_cast<char*>(frame.load()) - reinterpret_cast<std::uintptr_t>(frame.load()) % page - 8 * page;
+  char* const low =
+      const_cast<char*>(frame.load()) - reinterpret_cast<std::uintptr_t>(frame.load()) % page - 8 * page;
   for (int i = 0; i < 600 && testing::lowest_resident(low, 4 * page) != nullptr; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(testing::lowest_resident(low, 4 * page), nullptr);

@@ -27,6 +27,7 @@ struct fiber : context {
   task* running = nullptr;
   const std::byte* watermark = nullptr;  // below it there is little room left
   fiber* next = nullptr;                 // among a worker's spare ones
+  bool is_for_one = false;               // its loop runs one task, which has asked for this stack
 
   /// What it takes of its stack.
   static constexpr std::size_t room() noexcept {

@@ -105,6 +105,25 @@ WEFT_UNWATCHED WEFT_SWITCHES void give_way(fiber& self, fiber& to) noexcept {
   switch_for_good<switch_edge::unordered>(here, self, here.native);
 }
 
+// A task that has asked for a stack of its own begins there, as the only one.
+WEFT_UNWATCHED void begin_on_own_stack(fiber& self, task& fresh) noexcept {
+  worker& here = *current_worker();
+  fiber* const own = here.try_make_fiber(fresh.extras->stack);
+  const runnable begun(runnable::kind::task, &fresh);
+  if (own == nullptr) return here.of().put_off(begun);
+  own->is_for_one = true;
+  here.hand_over(begun);
+  give_way(self, *own);
+}
+
+// The stack of such a task goes when it has ended.
+[[noreturn]] WEFT_UNWATCHED WEFT_SWITCHES void end_of_own_stack(fiber& self) noexcept {
+  worker& here = *current_worker();
+  while (here.is_short_of_stacks()) pool::nap();
+  here.leave_duty(worker::duty::unmake, &self);
+  switch_for_good<switch_edge::unordered>(here, self, here.take_spare());
+}
+
 // -- The second half of a join that somebody else runs than its caller ------------------------------------------------
 
 task_outcome run_join_arm(void* body) noexcept {
@@ -180,11 +199,14 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
     switch (next.what()) {
       case runnable::kind::fiber: give_way(self, *task_in(next).on); break;
       case runnable::kind::task:
-        if (here.is_short_of_stacks()) {
+        if (!WEFT_LIKELY(!task_in(next).has(task_mark::own_stack) || self.is_for_one)) {
+          begin_on_own_stack(self, task_in(next));
+        } else if (here.is_short_of_stacks()) {
           here.of().put_off(next);
         } else {
           run_task(self, task_in(next), task_in(next).spawn_edge());
         }
+        if (!WEFT_LIKELY(!self.is_for_one)) end_of_own_stack(self);
         break;
       case runnable::kind::join:
         if (here.is_short_of_stacks()) {

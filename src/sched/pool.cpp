@@ -142,6 +142,7 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
 void pool::discard(task& blank) noexcept {
   const runtime_section in;
   if (worker* const here = worker_here()) return here->discard_record(blank);
+  drop_extras(blank);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   mine.home->discard(blank);
@@ -208,7 +209,15 @@ void pool::cancel_all() noexcept {
   });
 }
 
+void pool::push_into_lane(runnable added, priority lane) noexcept {
+  // relaxed: who sees it late looks into the lane late; whoever goes to sleep looks in any case.
+  for (const auto& each : workers_) each->has_lanes_.store(true, std::memory_order_relaxed);
+  (lane == priority::high ? urgent_ : patient_).push(added);
+  (void)idle_.after_push();
+}
+
 void pool::place(task& fresh) noexcept {
+  if (fresh.lane != priority::normal) return push_into_lane({runnable::kind::task, &fresh}, fresh.lane);
   // relaxed: any order will do.
   const std::size_t at = next_place_.fetch_add(1, std::memory_order_relaxed) % workers_.size();
   workers_[at]->leave({runnable::kind::task, &fresh});
@@ -228,7 +237,9 @@ void pool::make_runnable(task& claimed, bool soon) noexcept {
   const runtime_section in;
   pool& home = claimed.home();
   if (worker* const here = home.worker_here()) return here->push_ready(claimed, soon);
-  home.global_.push({runnable::kind::fiber, &claimed});
+  const runnable ready(runnable::kind::fiber, &claimed);
+  if (claimed.lane != priority::normal) return home.push_into_lane(ready, claimed.lane);
+  home.global_.push(ready);
   (void)home.idle_.after_push();
 }
 
@@ -245,6 +256,7 @@ void pool::wake_waiter(waiter_word waiting) noexcept {
 }
 
 void pool::release_of_stranger(task& done) noexcept {
+  drop_extras(done);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   mine.home->free(done);

@@ -73,7 +73,7 @@ class pool {
     const runtime_section in;
     prepare(made, &parent, group);
     here.count_in(made);
-    if (WEFT_LIKELY(options_.fresh == placement::local)) {
+    if (WEFT_LIKELY(options_.fresh == placement::local && made.lane == priority::normal)) {
       here.push_task(made);
     } else {
       place(made);
@@ -119,6 +119,10 @@ class pool {
   static void wake_caller(task& waiting) noexcept { wake(waiting, waiting.arm_ticket()); }
   /// Makes a fiber runnable that the caller has claimed. `soon`: see worker::push_ready.
   static void make_runnable(task& claimed, bool soon = true) noexcept;
+
+  /// Where tasks of another priority than the normal one wait.
+  void push_into_lane(runnable added, priority lane) noexcept;
+  [[nodiscard]] bool has_work_in_lanes() const noexcept { return !urgent_.empty() || !patient_.empty(); }
 
   /// Follows a push whose light barrier has shown that somebody is to be told.
   void tell_of_push() noexcept { (void)idle_.after_push(); }
@@ -194,6 +198,8 @@ class pool {
   event_seat seat_;
   impl::idle idle_;
   global_queue global_;
+  global_queue urgent_;
+  global_queue patient_;
   std::vector<census::row> rows_;
   std::vector<std::unique_ptr<worker>> workers_;
   std::vector<default_platform::thread> threads_;

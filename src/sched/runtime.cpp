@@ -68,6 +68,11 @@ std::uint64_t id() noexcept {
   return self == nullptr ? 0 : self->id();
 }
 
+std::string_view name() noexcept {
+  const impl::task* const self = impl::current_task();
+  return self == nullptr ? std::string_view() : self->name();
+}
+
 bool is_cancelled() noexcept {
   const impl::task* const self = impl::current_task();
   return self != nullptr && impl::is_asked_to_stop(*self);

@@ -20,22 +20,24 @@
 #include "sched/cancel_flag.hpp"
 #include "sched/claim_word.hpp"
 #include "sched/handle_word.hpp"
+#include "sched/task_extras.hpp"
 
 #include <weft/detail/join_arm.hpp>
 #include <weft/detail/task_access.hpp>
 #include <weft/detail/task_code.hpp>
+#include <weft/spawn_options.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace weft::impl {
 
 struct fiber;
 struct task;
 class pool;
-struct task_extras;
 
 using detail::packed_site;
 using detail::task_code;
@@ -70,6 +72,7 @@ enum class task_mark : std::uint8_t {
   main = 1,         ///< the first that came from outside
   has_context = 2,  ///< `context` is good
   has_extras = 4,   ///< `extras` is
+  own_stack = 8,    ///< it begins on a stack that its extras say
 };
 
 struct task : basic_record<default_platform> {
@@ -84,7 +87,7 @@ struct task : basic_record<default_platform> {
   cancel_flag cancel;                                     // anyone's
   std::atomic<task_outcome> outcome{task_outcome::none};  // good once it has ended
   std::uint8_t marks = 0;
-  std::uint8_t priority = 0;
+  priority lane = priority::normal;
 
   packed_site site;
 
@@ -108,6 +111,10 @@ struct task : basic_record<default_platform> {
   }
   void add(task_mark mark) noexcept { marks |= static_cast<std::uint8_t>(mark); }
 
+  [[nodiscard]] std::string_view name() const noexcept {
+    return has(task_mark::has_extras) ? std::string_view(extras->name) : std::string_view();
+  }
+
   /// Its number: main's is 0.
   [[nodiscard]] std::uint64_t id() const noexcept {
     return has(task_mark::main) ? 0 : basic_record::handle().word();
@@ -116,6 +123,7 @@ struct task : basic_record<default_platform> {
   /// Takes over what a task has from the one that begins it; null: from nobody.
   void inherit(const task* parent) noexcept {
     marks = 0;
+    lane = priority::normal;
     if (parent == nullptr || WEFT_LIKELY(!parent->has(task_mark::has_context))) return;
     add(task_mark::has_context);
     context = parent->context;
@@ -177,6 +185,11 @@ struct task : basic_record<default_platform> {
   }
 };
 using task_ending = decltype(task::handle)::ending;
+
+/// Frees what a task has on the heap, before its record is freed.
+inline void drop_extras(task& ended) noexcept {
+  if (!WEFT_LIKELY(!ended.has(task_mark::has_extras))) delete ended.extras;
+}
 
 /// Destroys what a task has left in its body.
 inline void clear_result(task& ended, task_outcome outcome) noexcept {

@@ -9,6 +9,9 @@
 #include <weft/detail/task_access.hpp>
 #include <weft/error.hpp>
 
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 namespace weft::detail {
@@ -60,6 +63,23 @@ task_record& spawn_words(runtime_core* in, const task_code& code, packed_site si
   if (WEFT_LIKELY(here != nullptr && (in == nullptr || in == &here->of())))
     return outside(impl::spawn_here(*here, nullptr, code, site, closure));
   return spawn_elsewhere(in, code, site, closure);
+}
+
+void set_options(task_record& blank, const spawn_options& how) {
+  impl::task& task = inside(blank);
+  const bool has_own_stack = how.stack_bytes != 0;
+  if (has_own_stack && !impl::stack_class::holding(how.stack_bytes))
+    throw std::invalid_argument("spawn_options::stack_bytes is " + std::to_string(how.stack_bytes) +
+                                "; a stack has 8192 to 8388608 bytes, or 0 for one like all others");
+  if (has_own_stack || !how.name.empty()) {
+    auto extras = std::make_unique<impl::task_extras>();
+    extras->name = how.name;
+    if (has_own_stack) extras->stack = *impl::stack_class::holding(how.stack_bytes);
+    task.extras = extras.release();
+    task.add(impl::task_mark::has_extras);
+    if (has_own_stack) task.add(impl::task_mark::own_stack);
+  }
+  task.lane = how.priority;
 }
 
 void discard_task(task_record& blank) noexcept { inside(blank).home().discard(inside(blank)); }

@@ -13,6 +13,7 @@ namespace weft::impl {
 void report_unobserved(task& failed) noexcept {
   text_line line;
   line << "task " << failed.id();
+  if (!failed.name().empty()) line << " '" << failed.name() << "'";
   if (const source_site site = failed.site.get(); site.file != nullptr) {
     line << " (spawned at " << site.file << ":" << site.line << ")";
   }

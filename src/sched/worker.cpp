@@ -49,6 +49,8 @@ runnable worker::pick_among_all() noexcept {
   }
   if (!next) next = pick_usual();
   if (!next && refill()) next = pick_usual();
+  if (!next) next = take_from(pool_.urgent_);  // nobody else waits: so one more
+  if (!next) next = take_from(pool_.patient_);
   if (next) answer();  // with one in hand, so that others may have whatever there is
   return next;
 }
@@ -68,12 +70,33 @@ runnable worker::pick_usual() noexcept {
 // What has waited longest: for all workers, for this one, among its own.
 runnable worker::pick_oldest() noexcept {
   take_in_events();
+  if (polls_ % patient_every == 0) {
+    if (const runnable next = take_from(pool_.patient_)) return next;
+  }
   if (!pool_.global_.empty()) {
     auto taken = pool_.global_.try_take(1);
     if (const runnable next = taken.items.pop_front()) return next;
   }
   if (!inbox_.empty_approx()) add_all(inbox_.drain());
   return tasks.pop_oldest();
+}
+
+// -- Lanes: only once somebody has asked for a priority ---------------------------------------------------------------
+
+void worker::push_into_lane(runnable added, priority lane) noexcept { pool_.push_into_lane(added, lane); }
+
+runnable worker::take_from(global_queue& lane) noexcept {
+  // relaxed: as in pick().
+  if (!has_lanes_.load(std::memory_order_relaxed) || lane.empty()) return {};
+  return lane.try_take(1).items.pop_front();
+}
+
+// Before all others, but not for ever.
+runnable worker::pick_urgent() noexcept {
+  const bool may = urgent_in_a_row_ < most_urgent_in_a_row;
+  const runnable next = may ? take_from(pool_.urgent_) : runnable();
+  urgent_in_a_row_ = next ? urgent_in_a_row_ + 1 : 0;
+  return next;
 }
 
 // What has become ready meanwhile: often what belongs to this worker, sometimes what belongs to others.
@@ -132,7 +155,7 @@ runnable worker::find_or_sleep() noexcept {
   struct sleeping_host {
     worker& mine;
     [[nodiscard]] bool has_work() noexcept {
-      if (!mine.pool_.global_.empty()) return true;
+      if (!mine.pool_.global_.empty() || mine.pool_.has_work_in_lanes()) return true;
       return std::any_of(mine.pool_.workers_.begin(), mine.pool_.workers_.end(),
                          [](const auto& each) { return each->has_work_approx(); });
     }
@@ -170,7 +193,8 @@ runnable worker::find_or_sleep() noexcept {
 // Nothing has happened for a while: there is time to give memory back, until something does.
 void worker::do_chore(chore what) noexcept {
   const auto is_idle = [this] {
-    return !has_work_approx() && pool_.global_.empty() && !pool_.idle_.is_shut_down();
+    return !has_work_approx() && pool_.global_.empty() && !pool_.has_work_in_lanes() &&
+           !pool_.idle_.is_shut_down();
   };
   constexpr std::size_t at_once = 8;
   switch (what) {
@@ -326,8 +350,8 @@ bool worker::try_keep_another() noexcept {
 }
 
 // At the top of its stack, and what is below it is the loop's.
-fiber* worker::try_make_fiber() noexcept {
-  const result<stack_slot*> slot = pool_.stacks_.take(pool_.options_.stack);
+fiber* worker::try_make_fiber(stack_class of) noexcept {
+  const result<stack_slot*> slot = pool_.stacks_.take(of);
   if (!slot) return nullptr;
   auto* const made = new ((*slot)->high() - fiber::room()) fiber;
   made->slot = *slot;
@@ -337,6 +361,8 @@ fiber* worker::try_make_fiber() noexcept {
   forget_identity(*made);
   return made;
 }
+
+stack_class worker::usual_stack() const noexcept { return pool_.options_.stack; }
 
 void worker::unmake(fiber& unused) noexcept {
   stack_slot& slot = *unused.slot;
@@ -359,6 +385,7 @@ void worker::do_duty() noexcept {
     case duty::requeue_behind: children_first_ = pool::most_waiting / 2; [[fallthrough]];
     case duty::requeue: return push_ready(*static_cast<task*>(with), false);
     case duty::keep: return keep_spare(*static_cast<fiber*>(with));
+    case duty::unmake: return unmake(*static_cast<fiber*>(with));
   }
 }
 

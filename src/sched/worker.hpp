@@ -16,6 +16,7 @@
 #include "arch/carrier.hpp"
 #include "base/cache_line.hpp"
 #include "base/prefetch.hpp"
+#include "queue/global_queue.hpp"
 #include "queue/inbox.hpp"
 #include "queue/ready_line.hpp"
 #include "queue/record_slab.hpp"
@@ -80,6 +81,7 @@ class worker : public worker_carrier, public detail::worker_front {
   /// Adds a fiber that may go on. `soon`: before the others, because what it waited for is in the cache.
   WEFT_ALWAYS_INLINE void push_ready(task& woken, bool soon) noexcept {
     const runnable ready(runnable::kind::fiber, &woken);
+    if (!WEFT_LIKELY(woken.lane == priority::normal)) return push_into_lane(ready, woken.lane);
     if (soon) {
       ready_.push_first(ready);
     } else {
@@ -90,6 +92,10 @@ class worker : public worker_carrier, public detail::worker_front {
 
   /// What is to be run next: nothing if this worker has nothing, and nothing was left for it.
   [[nodiscard]] WEFT_ALWAYS_INLINE runnable pick() noexcept {
+    // relaxed: seen late, looked at late.
+    if (!WEFT_LIKELY(!has_lanes_.load(std::memory_order_relaxed))) {
+      if (const runnable urgent = pick_urgent()) return urgent;
+    }
     if (WEFT_LIKELY(--until_oldest_ != 0)) {
       if (ready_.size() == 0 || is_children_turn()) {
         // Nothing but fresh tasks: the shortest way.
@@ -119,8 +125,14 @@ class worker : public worker_carrier, public detail::worker_front {
   // -- Records ------------------------------------------------------------------------------------------------------
 
   [[nodiscard]] result<task*> new_record() noexcept { return home_->allocate(); }
-  void free_record(task& done) noexcept { home_->free(done); }
-  void discard_record(task& blank) noexcept { home_->discard(blank); }
+  void free_record(task& done) noexcept {
+    drop_extras(done);
+    home_->free(done);
+  }
+  void discard_record(task& blank) noexcept {
+    drop_extras(blank);
+    home_->discard(blank);
+  }
 
   /// A task begins on this worker: from now on it is alive.
   WEFT_ALWAYS_INLINE void count_in(task& made) noexcept {
@@ -161,6 +173,8 @@ class worker : public worker_carrier, public detail::worker_front {
   /// Whether what was picked is to begin on another stack than the loop's: where each task has an identity of its own, and
   /// it was not handed over to this one.
   [[nodiscard]] bool begins_elsewhere(runnable picked) noexcept;
+  /// A stack of another size, whose loop runs one task; null where there is none now.
+  [[nodiscard]] fiber* try_make_fiber(stack_class of) noexcept;
   /// Whether it runs on its last stack, and can get no other: then it may begin nothing that could wait.
   [[nodiscard]] bool is_short_of_stacks() noexcept {
     return !WEFT_LIKELY(spare_ != nullptr) && !try_keep_another();
@@ -168,7 +182,7 @@ class worker : public worker_carrier, public detail::worker_front {
 
   // -- What is to be done on the other side of a switch --------------------------------------------------------------
 
-  enum class duty : std::uint8_t { nothing, park, requeue, requeue_behind, keep };
+  enum class duty : std::uint8_t { nothing, park, requeue, requeue_behind, keep, unmake };
   void leave_duty(duty what, void* with) noexcept {
     duty_ = what;
     duty_with_ = with;
@@ -213,6 +227,9 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable find_or_sleep() noexcept;
   [[nodiscard]] runnable pick_oldest() noexcept;
   [[nodiscard]] runnable pick_usual() noexcept;
+  void push_into_lane(runnable added, priority lane) noexcept;
+  [[nodiscard]] runnable pick_urgent() noexcept;
+  [[nodiscard]] runnable take_from(global_queue& lane) noexcept;
   void take_in_events() noexcept;
   [[nodiscard]] bool refill() noexcept;
   // Whether fresh tasks go before the one fiber that is ready.
@@ -230,7 +247,8 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable rob(worker& victim, bool& saw_work) noexcept;
   [[nodiscard]] runnable pop_loot(std::uint32_t count) noexcept;
   [[nodiscard]] bool share_line_of(worker& victim) noexcept;
-  [[nodiscard]] fiber* try_make_fiber() noexcept;
+  [[nodiscard]] fiber* try_make_fiber() noexcept { return try_make_fiber(usual_stack()); }
+  [[nodiscard]] stack_class usual_stack() const noexcept;
   [[nodiscard]] bool try_keep_another() noexcept;
   void unmake(fiber& unused) noexcept;
   void add_all(run_batch&& some) noexcept;
@@ -239,6 +257,8 @@ class worker : public worker_carrier, public detail::worker_front {
   static void prefetch_task(runnable guess) noexcept { prefetch_for_writing(guess.address()); }
 
   static constexpr std::uint32_t oldest_every = 61;
+  static constexpr std::uint32_t most_urgent_in_a_row = 16;
+  static constexpr std::uint32_t patient_every = 8;  // of the times that the oldest is picked
   static constexpr std::uint32_t prefetch_distance = 16;
   static constexpr std::size_t most_spare = 64;
   // So many stacks that nobody uses keep their memory; more of them only until nothing has happened for a while.
@@ -260,6 +280,7 @@ class worker : public worker_carrier, public detail::worker_front {
   std::uint32_t counted_ = 0;
   std::uint32_t children_first_ = 0;
   std::uint32_t polls_ = 0;
+  std::uint32_t urgent_in_a_row_ = 0;
   std::uint32_t until_oldest_ = oldest_every;
   bool fibers_turn_ = false;
   fiber* spare_ = nullptr;
@@ -269,6 +290,8 @@ class worker : public worker_carrier, public detail::worker_front {
   basic_thief<default_platform, work_deque, system_clock> thief_;
   std::vector<victim_notes> notes_;
   std::uint32_t next_victim_ = 0;
+
+  std::atomic<bool> has_lanes_{false};  // whether anybody has asked for a priority; anyone's to set
 
   // Others take from these.
   ready_line ready_;

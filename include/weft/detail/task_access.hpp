@@ -6,6 +6,7 @@
 #include <weft/config.hpp>
 #include <weft/detail/source_site.hpp>
 #include <weft/detail/task_code.hpp>
+#include <weft/spawn_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,11 @@ struct closure_words {
 /// Throws: as new_task() and begin_task().
 [[nodiscard]] WEFT_EXPORT task_record& spawn_words(runtime_core* in, const task_code& code, packed_site site,
                                                    closure_words closure);
+
+/// Gives a record what the options say, before it is begun.
+///
+/// Throws: std::invalid_argument for a stack that cannot be; std::bad_alloc.
+WEFT_EXPORT void set_options(task_record& blank, const spawn_options& how);
 
 /// Gives back a record whose closure could not be made.
 WEFT_EXPORT void discard_task(task_record& blank) noexcept;
