@@ -46,6 +46,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/spawn_options.hpp
     include/weft/steal_result.hpp
     include/weft/suspend.hpp
+    include/weft/task_info.hpp
     include/weft/this_fiber.hpp
     include/weft/weft.hpp
 )

@@ -7,6 +7,7 @@
 #include <weft/detail/at_end.hpp>
 #include <weft/detail/task_body.hpp>
 #include <weft/error.hpp>
+#include <weft/task_info.hpp>
 
 #include <exception>
 #include <system_error>
@@ -69,6 +70,12 @@ class [[nodiscard]] handle {
   [[nodiscard]] bool is_done() const noexcept {
     WEFT_CHECK(task_ != nullptr, "an empty handle was asked");
     return detail::has_ended(*task_);
+  }
+
+  /// What the task is doing, or was a moment ago.
+  [[nodiscard]] task_state state() const noexcept {
+    WEFT_CHECK(task_ != nullptr, "an empty handle was asked");
+    return detail::state_of(*task_);
   }
 
   /// Asks the task to stop: its next wait throws weft::cancelled. Does not wait for that.

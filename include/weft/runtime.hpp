@@ -3,8 +3,11 @@
 // runtime — workers and everything that tasks need; and run(), which makes one for as long as a program's main lasts.
 #pragma once
 
+#include <weft/detail/duration.hpp>
 #include <weft/spawn.hpp>
+#include <weft/task_info.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -19,10 +22,18 @@ namespace detail {
 [[nodiscard]] runtime_core* core_of(runtime& of) noexcept;
 }  // namespace detail
 
+/// What happens to tasks that nobody waits for any more.
+enum class leftovers : std::uint8_t {
+  cancelled,  ///< they are asked to stop, and waited for
+  awaited,    ///< they are waited for
+};
+
 /// How a runtime is made. What is left alone is chosen for the machine.
 struct runtime_options {
   std::uint32_t workers = 0;  ///< 1 to 256; 0: as many as this process has processors
   std::uint64_t seed = 0;     ///< all chance in the runtime comes from it; 0: a random one
+  leftovers at_end =
+      leftovers::cancelled;  ///< what happens to tasks that are alive when main, or the runtime, ends
 };
 
 /// A number of workers on which tasks run. Several may exist at a time; none lives by itself.
@@ -37,8 +48,17 @@ class WEFT_EXPORT runtime {
   explicit runtime(const runtime_options& how = {});
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
-  /// Asks all tasks to stop, waits for them, and ends the workers.
+  /// Asks all tasks to stop unless the options say otherwise, waits for them, and ends the workers.
   ~runtime();
+
+  /// Asks all tasks to stop and waits for them, but no longer than that; no thread can spawn any more. Returns who has not
+  /// stopped. The destructor still waits for those.
+  ///
+  /// Thread safety: by one thread, none of the runtime's workers.
+  template <class Rep, class Period>
+  shutdown_report shutdown(const std::chrono::duration<Rep, Period>& within) {
+    return shut_down(detail::to_nanoseconds(within));
+  }
 
   /// Runs the function as a task. From a task of this runtime or any thread.
   template <std::invocable F>
@@ -61,6 +81,8 @@ class WEFT_EXPORT runtime {
   [[nodiscard]] std::uint32_t workers() const noexcept;
 
  private:
+  shutdown_report shut_down(std::chrono::nanoseconds within);
+
   friend detail::runtime_core* detail::core_of(runtime& of) noexcept;
 
   struct end_core {
@@ -73,7 +95,7 @@ class WEFT_EXPORT runtime {
 inline detail::runtime_core* detail::core_of(runtime& of) noexcept { return of.core_.get(); }
 
 /// Runs `main` as task 0 of a runtime that lives as long, and gives what it returns: for nothing, 0. When main has
-/// returned or thrown, tasks that are still alive are asked to stop, and waited for.
+/// returned or thrown, tasks that are still alive are asked to stop, unless the options say otherwise, and waited for.
 ///
 /// Throws: what main throws; what the constructor of runtime throws.
 template <std::invocable F>

@@ -19,5 +19,6 @@
 #include <weft/spawn_options.hpp>
 #include <weft/steal_result.hpp>
 #include <weft/suspend.hpp>
+#include <weft/task_info.hpp>
 #include <weft/this_fiber.hpp>
 #include <weft/version.hpp>

@@ -60,12 +60,13 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
 [[gnu::noinline]] task_ending carry_out(fiber& self, task& fresh) noexcept {
   acquire_edge(fresh.record_edge());
   task_outcome outcome = task_outcome::cancelled;
+  fresh.note_progress(task_outcome::begun);
   if (WEFT_LIKELY(!is_asked_to_stop(fresh))) {
     outcome = fresh.code->run(fresh.body);
   } else {
     fresh.code->drop(fresh.body);
   }
-  fresh.outcome.store(outcome, std::memory_order_relaxed);  // relaxed: shown with the end of the task
+  fresh.note_progress(outcome);
   self.running = nullptr;
   const task_ending ending =
       fresh.handle.finish();  // from here on the record may be gone, unless nobody holds it
@@ -108,7 +109,7 @@ WEFT_UNWATCHED WEFT_SWITCHES void give_way(fiber& self, fiber& to) noexcept {
 // A task that has asked for a stack of its own begins there, as the only one.
 WEFT_UNWATCHED void begin_on_own_stack(fiber& self, task& fresh) noexcept {
   worker& here = *current_worker();
-  fiber* const own = here.try_make_fiber(fresh.extras->stack);
+  fiber* const own = here.try_make_fiber(fresh.own_extras().stack);
   const runnable begun(runnable::kind::task, &fresh);
   if (own == nullptr) return here.of().put_off(begun);
   own->is_for_one = true;
@@ -154,7 +155,7 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   task& made = **record;
   const task& caller = caller_of(arm);
   made.code = &join_arm_code;
-  made.site = caller.site;
+  made.site.store(caller.site.load(std::memory_order_relaxed), std::memory_order_relaxed);
   made.inherit(&caller);
   new (made.body) detail::join_job*(&arm);
   pool::adopt(here, made);
@@ -238,7 +239,9 @@ WEFT_UNWATCHED void let_children_run(task& self) noexcept {
   fiber& to = here.take_spare();
   self.on = &running_fiber(here);
   here.leave_duty(worker::duty::requeue_behind, &self);
+  self.note_progress(task_outcome::none);
   switch_context<switch_edge::unordered>(here, *self.on, to);
+  self.note_progress(task_outcome::begun);
   arrive();
 }
 
@@ -286,7 +289,9 @@ WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
   impl::fiber& to = impl::stack_for(here, next);
   self->on = &impl::running_fiber(here);
   here.leave_duty(impl::worker::duty::requeue, self);
+  self->note_progress(impl::task_outcome::none);
   impl::switch_context<impl::switch_edge::unordered>(here, *self->on, to);
+  self->note_progress(impl::task_outcome::begun);
   impl::arrive();
   impl::do_not_end_with_a_call();
 }

@@ -38,7 +38,7 @@ pool::pool(const pool_options& how) noexcept
 }
 
 pool::~pool() {
-  drain();
+  (void)drain();
   stop();
   acquire_edge(this);
 }
@@ -97,10 +97,13 @@ void pool::stop() noexcept {
   }
 }
 
-void pool::drain() noexcept {
+bool pool::drain(time_point deadline) noexcept {
   WEFT_CHECK(worker_here() == nullptr, "a pool is drained by a thread that is not one of its workers");
   census_.close();
-  while (!census_.is_quiet(rows_)) drained_.park();
+  while (!census_.is_quiet(rows_)) {
+    if (!drained_.park_until(deadline)) return census_.is_quiet(rows_);
+  }
+  return true;
 }
 
 pool::strangers& pool::strangers_here() noexcept {
@@ -141,8 +144,8 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
 
 void pool::discard(task& blank) noexcept {
   const runtime_section in;
-  if (worker* const here = worker_here()) return here->discard_record(blank);
   drop_extras(blank);
+  if (worker* const here = worker_here()) return here->discard_record(blank);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   mine.home->discard(blank);
@@ -166,6 +169,39 @@ void pool::trim_held(task& held) noexcept {
   // A kernel that refuses (locked memory) leaves the stack as it is.
   (void)trim_below(*on.slot, on.lowest_in_use());
   if (held.claim.complete_hold() == park_outcome::must_requeue) make_runnable(held, false);
+}
+
+// -- Looking at all of them ---------------------------------------------------------------------------------------------------
+
+void pool::delete_extras(task& ended) noexcept {
+  const scoped_hold hold(extras_lock_);
+  delete ended.extras.exchange(nullptr, std::memory_order_relaxed);  // relaxed: the lock orders it
+}
+
+// A record may die while it is looked at; then what was read is thrown away.
+std::vector<task_info> pool::list() const {
+  std::vector<task_info> all;
+  records_.for_each_live([&](const task& each, record_handle life) {
+    task_info found = describe(each, life);
+    if (records_.resolve(life) == &each) all.push_back(std::move(found));
+  });
+  return all;
+}
+
+task_info pool::describe(const task& one, record_handle life) const {
+  task_info info;
+  info.id = one.has(task_mark::main) ? 0 : life.word();
+  info.state = one.state_approx();
+  if (info.state == task_state::blocked && one.reason() != nullptr) info.waits_for = one.reason();
+  if (const source_site site = one.spawned_at(); site.file != nullptr) {
+    info.file = site.file;
+    info.line = site.line;
+  }
+  const scoped_hold hold(extras_lock_);
+  // relaxed: the lock orders it.
+  const task_extras* const extras = one.extras.load(std::memory_order_relaxed);
+  if (one.has(task_mark::has_extras) && extras != nullptr) info.name = extras->name;
+  return info;
 }
 
 // Nobody holds the child of a nursery, so it may be gone already; but all of its siblings are to stop with it.
@@ -256,7 +292,6 @@ void pool::wake_waiter(waiter_word waiting) noexcept {
 }
 
 void pool::release_of_stranger(task& done) noexcept {
-  drop_extras(done);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   mine.home->free(done);

@@ -40,6 +40,7 @@ struct pool_options {
   placement fresh = placement::local;
   std::uint32_t most_attempts = 4;  ///< victims a search looks at, at most
   bool steal = true;
+  bool cancels_leftovers = true;  ///< at the end
 };
 
 class pool {
@@ -88,6 +89,13 @@ class pool {
     worker* const here = current_worker();
     return here != nullptr && &here->of() == this ? here : nullptr;
   }
+  /// Frees what a task has on the heap, before its record is freed.
+  void drop_extras(task& ended) noexcept {
+    if (!WEFT_LIKELY(!ended.has(task_mark::has_extras))) delete_extras(ended);
+  }
+  /// All tasks that are alive.
+  [[nodiscard]] std::vector<task_info> list() const;
+
   /// Gives back a record that was not begun.
   void discard(task& blank) noexcept;
   /// Asks a task to stop; the caller holds its handle.
@@ -134,6 +142,7 @@ class pool {
   /// The end of a task that ran, on the worker that it ended on.
   WEFT_ALWAYS_INLINE static void end(worker& on, task& done, const task_ending& ending) noexcept {
     if (ending.duty == finish_duty::free_record) {
+      on.of().drop_extras(done);
       on.free_record(done);
       if (ending.owner != 0) on.count_out(*nursery_core::from(ending.owner));
     }
@@ -143,14 +152,16 @@ class pool {
   /// Gives a record back whose task has ended, from any thread.
   WEFT_ALWAYS_INLINE void release(task& done) noexcept {
     const runtime_section in;
+    drop_extras(done);
     if (worker* const here = worker_here(); WEFT_LIKELY(here != nullptr)) return here->free_record(done);
     release_of_stranger(done);
   }
 
   /// Turns strangers away.
   void close() noexcept { census_.close(); }
-  /// No strangers any more; returns once all tasks have ended. By one thread that is no worker.
-  void drain() noexcept;
+  /// No strangers any more; returns once all tasks have ended, or at the deadline: whether they have. By one thread that is no
+  /// worker.
+  bool drain(time_point deadline = never) noexcept;
 
   [[nodiscard]] std::span<const std::unique_ptr<worker>> workers() const noexcept { return workers_; }
   [[nodiscard]] timer_loop& events() noexcept { return loop_; }
@@ -170,11 +181,14 @@ class pool {
 
   void cancel_child(task& begun, nursery_core* group) noexcept;
   static void trim_held(task& held) noexcept;
+  void delete_extras(task& ended) noexcept;
+  [[nodiscard]] task_info describe(const task& one, record_handle life) const;
   [[nodiscard]] strangers& strangers_here() noexcept;
   [[nodiscard]] result<task*> new_task_of_stranger() noexcept;
   [[nodiscard]] bool begin_of_stranger(task& made, nursery_core* group) noexcept;
   WEFT_ALWAYS_INLINE static void prepare(task& made, const task* parent, nursery_core* group) noexcept {
     made.cancel.reset();
+    made.note_progress(task_outcome::none);
     if (group != nullptr) {
       made.handle.reset_owned(group->as_owner());
       group->count_in(parent);
@@ -208,6 +222,8 @@ class pool {
   caretaker caretaker_;
   std::atomic<bool> is_cancelled_{false};
   parker drained_;
+  mutable default_platform::mutex
+      extras_lock_;  // nothing that a task has on the heap goes while somebody looks at it
 };
 
 }  // namespace weft::impl

@@ -86,6 +86,7 @@ impl::pool_options checked(const runtime_options& how) {
   constexpr std::uint32_t most_workers = 256;
   impl::pool_options options;
   options.workers = how.workers != 0 ? how.workers : std::max(1U, std::thread::hardware_concurrency());
+  options.cancels_leftovers = how.at_end == leftovers::cancelled;
   options.seed = how.seed != 0 ? how.seed : impl::default_platform::entropy::seed();
   if (how.workers > most_workers)
     throw std::invalid_argument("runtime_options::workers is " + std::to_string(how.workers) +
@@ -103,7 +104,15 @@ runtime::runtime(const runtime_options& how) : core_(new detail::runtime_core(ch
 
 runtime::~runtime() {
   core_->close();
+  if (core_->options().cancels_leftovers) core_->cancel_all();
+}
+
+shutdown_report runtime::shut_down(std::chrono::nanoseconds within) {
+  core_->close();
   core_->cancel_all();
+  const impl::time_point deadline = impl::saturating_add(impl::default_platform::clock().now(), within);
+  if (core_->drain(deadline)) return {};
+  return {.still_alive = core_->list()};
 }
 
 void runtime::request_cancel() noexcept { core_->cancel_all(); }

@@ -38,7 +38,7 @@ WEFT_ALWAYS_INLINE task& spawn_here(worker& here, nursery_core* group, const tas
   task& made = **record;
   acquire_edge(made.record_edge());
   made.code = &code;
-  made.site = site;
+  made.site.store(site, std::memory_order_relaxed);
   made.inherit(&parent);
   put_words(made, closure);
   here.of().begin_here(here, parent, made, group);

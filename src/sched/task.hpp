@@ -26,6 +26,7 @@
 #include <weft/detail/task_access.hpp>
 #include <weft/detail/task_code.hpp>
 #include <weft/spawn_options.hpp>
+#include <weft/task_info.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -42,9 +43,6 @@ class pool;
 using detail::packed_site;
 using detail::task_code;
 using detail::task_outcome;
-
-/// What a task is doing, as anybody may see it.
-enum class task_state : std::uint8_t { ready, running, blocked, completed, cancelled, budget_exhausted };
 
 /// Somebody who waits by a handle: a task, or a thread's parker, which is marked.
 class waiter_word {
@@ -85,11 +83,11 @@ struct task : basic_record<default_platform> {
   basic_handle_word<default_platform, waiter_word> handle;
 
   cancel_flag cancel;                                     // anyone's
-  std::atomic<task_outcome> outcome{task_outcome::none};  // good once it has ended
-  std::uint8_t marks = 0;
+  std::atomic<task_outcome> outcome{task_outcome::none};  // and how far it has come
+  std::atomic<std::uint8_t> marks{0};                     // relaxed: written before it is published
   priority lane = priority::normal;
 
-  packed_site site;
+  std::atomic<packed_site> site{packed_site()};  // relaxed: a note for those who look
 
   std::byte body[detail::task_body_bytes];  // its closure, then its result
 
@@ -99,20 +97,25 @@ struct task : basic_record<default_platform> {
   // Owner only: whoever runs it, or has taken it out of a queue.
   fiber* on = nullptr;  // where it stands, while it waits or is ready to go on
   void* context = nullptr;
-  task_extras* extras = nullptr;
-  std::atomic<std::uint64_t> note{0};  // what it waits for; see below
-  timer_node timer;                    // ends its wait: pending within one wait only
+  std::atomic<task_extras*> extras{nullptr};  // relaxed: as marks; freed behind the pool's lock
+  std::atomic<std::uint64_t> note{0};         // what it waits for; see below
+  timer_node timer;                           // ends its wait: pending within one wait only
 
   /// Where it is made runnable.
   [[nodiscard]] pool& home() const noexcept { return *static_cast<pool*>(slab_owner()); }
 
   [[nodiscard]] bool has(task_mark mark) const noexcept {
-    return (marks & static_cast<std::uint8_t>(mark)) != 0;
+    return (marks.load(std::memory_order_relaxed) & static_cast<std::uint8_t>(mark)) != 0;
   }
-  void add(task_mark mark) noexcept { marks |= static_cast<std::uint8_t>(mark); }
+  void add(task_mark mark) noexcept {
+    marks.store(marks.load(std::memory_order_relaxed) | static_cast<std::uint8_t>(mark),
+                std::memory_order_relaxed);
+  }
 
+  /// By the task, or who holds it.
+  [[nodiscard]] task_extras& own_extras() const noexcept { return *extras.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string_view name() const noexcept {
-    return has(task_mark::has_extras) ? std::string_view(extras->name) : std::string_view();
+    return has(task_mark::has_extras) ? std::string_view(own_extras().name) : std::string_view();
   }
 
   /// Its number: main's is 0.
@@ -122,11 +125,30 @@ struct task : basic_record<default_platform> {
 
   /// Takes over what a task has from the one that begins it; null: from nobody.
   void inherit(const task* parent) noexcept {
-    marks = 0;
+    marks.store(0, std::memory_order_relaxed);
     lane = priority::normal;
     if (parent == nullptr || WEFT_LIKELY(!parent->has(task_mark::has_context))) return;
     add(task_mark::has_context);
     context = parent->context;
+  }
+
+  /// How far it has come. relaxed: a note for those who look, until the end of the task shows how it came out.
+  void note_progress(task_outcome now) noexcept { outcome.store(now, std::memory_order_relaxed); }
+
+  [[nodiscard]] source_site spawned_at() const noexcept { return site.load(std::memory_order_relaxed).get(); }
+
+  /// What it is doing, or was a moment ago. By anyone.
+  [[nodiscard]] task_state state_approx() const noexcept {
+    switch (outcome.load(std::memory_order_relaxed)) {
+      case task_outcome::none: return task_state::ready;
+      case task_outcome::begun: break;
+      case task_outcome::value:
+      case task_outcome::error: return task_state::completed;
+      case task_outcome::cancelled: return task_state::cancelled;
+    }
+    const wait_word wait = claim.word_approx();
+    if (wait.is_claimable()) return task_state::blocked;
+    return wait.is_claimed() ? task_state::ready : task_state::running;
   }
 
   /// Where ThreadSanitizer's knowledge passes from who spawns to the task.
@@ -185,11 +207,6 @@ struct task : basic_record<default_platform> {
   }
 };
 using task_ending = decltype(task::handle)::ending;
-
-/// Frees what a task has on the heap, before its record is freed.
-inline void drop_extras(task& ended) noexcept {
-  if (!WEFT_LIKELY(!ended.has(task_mark::has_extras))) delete ended.extras;
-}
 
 /// Destroys what a task has left in its body.
 inline void clear_result(task& ended, task_outcome outcome) noexcept {

@@ -53,7 +53,7 @@ task_record& new_task(runtime_core* in, const task_code& code, packed_site site)
   impl::task& task = **made;
   impl::acquire_edge(task.record_edge());
   task.code = &code;
-  task.site = site;
+  task.site.store(site, std::memory_order_relaxed);
   task.inherit(parent);
   return outside(task);
 }
@@ -75,7 +75,7 @@ void set_options(task_record& blank, const spawn_options& how) {
     auto extras = std::make_unique<impl::task_extras>();
     extras->name = how.name;
     if (has_own_stack) extras->stack = *impl::stack_class::holding(how.stack_bytes);
-    task.extras = extras.release();
+    task.extras.store(extras.release(), std::memory_order_relaxed);
     task.add(impl::task_mark::has_extras);
     if (has_own_stack) task.add(impl::task_mark::own_stack);
   }
@@ -94,6 +94,8 @@ task_outcome await_end(task_record& of) {
   if (!child.handle.is_done()) await_slowly(child);
   return child.outcome.load(std::memory_order_relaxed);  // relaxed: shown with the end of the task
 }
+
+task_state state_of(const task_record& one) noexcept { return inside(one).state_approx(); }
 
 bool has_ended(const task_record& one) noexcept { return inside(one).handle.is_done(); }
 

@@ -14,7 +14,7 @@ void report_unobserved(task& failed) noexcept {
   text_line line;
   line << "task " << failed.id();
   if (!failed.name().empty()) line << " '" << failed.name() << "'";
-  if (const source_site site = failed.site.get(); site.file != nullptr) {
+  if (const source_site site = failed.spawned_at(); site.file != nullptr) {
     line << " (spawned at " << site.file << ":" << site.line << ")";
   }
   line << " failed and nobody looked at it: ";

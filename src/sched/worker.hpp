@@ -125,14 +125,8 @@ class worker : public worker_carrier, public detail::worker_front {
   // -- Records ------------------------------------------------------------------------------------------------------
 
   [[nodiscard]] result<task*> new_record() noexcept { return home_->allocate(); }
-  void free_record(task& done) noexcept {
-    drop_extras(done);
-    home_->free(done);
-  }
-  void discard_record(task& blank) noexcept {
-    drop_extras(blank);
-    home_->discard(blank);
-  }
+  void free_record(task& done) noexcept { home_->free(done); }
+  void discard_record(task& blank) noexcept { home_->discard(blank); }
 
   /// A task begins on this worker: from now on it is alive.
   WEFT_ALWAYS_INLINE void count_in(task& made) noexcept {

@@ -7,6 +7,7 @@
 #include <weft/detail/source_site.hpp>
 #include <weft/detail/task_code.hpp>
 #include <weft/spawn_options.hpp>
+#include <weft/task_info.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -57,6 +58,8 @@ WEFT_EXPORT void begin_task(task_record& made);
 
 /// Waits until the task has ended. A cancellation point.
 [[nodiscard]] WEFT_EXPORT task_outcome await_end(task_record& of);
+/// What it is doing.
+[[nodiscard]] WEFT_EXPORT task_state state_of(const task_record& one) noexcept;
 [[nodiscard]] WEFT_EXPORT bool has_ended(const task_record& one) noexcept;
 /// Gives back the record of a task that has ended and whose result was taken.
 WEFT_EXPORT void release_task(task_record& ended) noexcept;

@@ -13,7 +13,8 @@ namespace weft::detail {
 
 /// How a task came out.
 enum class task_outcome : std::uint8_t {
-  none,       ///< it has not ended
+  none,       ///< it has not begun, or waits for its turn
+  begun,      ///< it has, and has not ended
   value,      ///< the body holds what it returned
   error,      ///< the body holds an exception
   cancelled,  ///< it stopped because it was asked to; the body holds nothing

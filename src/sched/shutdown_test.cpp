@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <weft/nursery.hpp>
+#include <weft/runtime.hpp>
+#include <weft/suspend.hpp>
+#include <weft/this_fiber.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <string>
+#include <system_error>
+#include <thread>
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+
+class ShutdownTest : public ::testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(, ShutdownTest, ::testing::Values(1U, 3U),
+                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+
+TEST_P(ShutdownTest, AllTasksStop) {
+  runtime one({.workers = GetParam()});
+  for (int i = 0; i < 20; ++i) {
+    one.spawn([] { this_fiber::sleep_for(std::chrono::hours(1)); }).detach();
+  }
+  EXPECT_TRUE(one.shutdown(std::chrono::hours::max()).is_complete());
+  EXPECT_THROW((void)one.spawn([] {}), std::system_error) << "nobody is let in any more";
+  EXPECT_TRUE(one.shutdown(milliseconds(0)).is_complete()) << "once more does no harm";
+}
+
+TEST_P(ShutdownTest, ReportsWhoHasNotStopped) {
+  std::atomic<bool> stop{false};
+  std::atomic<bool> begun{false};
+  runtime one({.workers = GetParam()});
+  one.spawn({.name = "the stubborn"},
+            [&] {
+              begun = true;
+              while (!stop) std::this_thread::yield();  // waits for nothing that weft could end
+            })
+      .detach();
+  while (!begun) std::this_thread::yield();
+  const shutdown_report report = one.shutdown(milliseconds(5));
+  ASSERT_FALSE(report.is_complete());
+  const task_info& alive = report.still_alive.front();
+  EXPECT_EQ(report.still_alive.size(), 1U);
+  EXPECT_EQ(alive.name, "the stubborn");
+  EXPECT_EQ(alive.state, task_state::running);
+  EXPECT_NE(alive.file.find("shutdown_test.cpp"), std::string::npos);
+  EXPECT_GT(alive.line, 0U);
+  stop = true;
+  EXPECT_TRUE(one.shutdown(std::chrono::hours(1)).is_complete());
+}
+
+TEST_P(ShutdownTest, LeftoversMayBeAwaitedInstead) {
+  std::atomic<int> ended{0};
+  run(
+      [&ended] {
+        for (int i = 0; i < 20; ++i) {
+          spawn([&ended] {
+            this_fiber::sleep_for(milliseconds(2));
+            ended.fetch_add(1);
+          }).detach();
+        }
+      },
+      {.workers = GetParam(), .at_end = leftovers::awaited});
+  EXPECT_EQ(ended.load(), 20);
+}
+
+// -- States [S2-51] ---------------------------------------------------------------------------------------------------------
+
+TEST(TaskState, FromTheFirstToTheLast) {
+  runtime one({.workers = 1});
+  std::atomic<int> step{0};
+  resumer by;
+  std::atomic<bool> is_waiting{false};
+  auto busy = one.spawn([&step] {
+    while (step < 1) std::this_thread::yield();
+  });
+  auto watched = one.spawn([&] {
+    while (step < 2) std::this_thread::yield();
+    suspend("the test", [&](resumer mine) {
+      by = mine;
+      is_waiting = true;
+    });
+    while (step < 3) std::this_thread::yield();
+  });
+  EXPECT_EQ(watched.state(), task_state::ready) << "the only worker is busy";
+  step = 1;
+  while (watched.state() != task_state::running) std::this_thread::yield();
+  step = 2;
+  while (watched.state() != task_state::blocked) std::this_thread::yield();
+  while (!is_waiting) std::this_thread::yield();
+  EXPECT_TRUE(by.resume());
+  while (watched.state() != task_state::running) std::this_thread::yield();
+  step = 3;
+  while (watched.state() != task_state::completed) std::this_thread::yield();
+  watched.join();
+  busy.join();
+
+  auto stopped = one.spawn([] { this_fiber::sleep_for(std::chrono::hours(1)); });
+  stopped.request_cancel();
+  while (stopped.state() != task_state::cancelled) std::this_thread::yield();
+  EXPECT_STREQ(to_string(stopped.state()), "cancelled");
+}
+
+TEST(TaskState, WhoYieldsIsReadyInBetween) {
+  run(
+      [] {
+        auto other = spawn([] {
+          for (int i = 0; i < 3; ++i) this_fiber::yield();
+        });
+        this_fiber::yield();
+        EXPECT_EQ(other.state(), task_state::ready);
+        other.join();
+      },
+      {.workers = 1});
+}
+
+}  // namespace
+}  // namespace weft
