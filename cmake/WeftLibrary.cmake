@@ -36,9 +36,11 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/work_ring.hpp
     include/weft/detail/worker_front.hpp
     include/weft/error.hpp
+    include/weft/fiber_local.hpp
     include/weft/fwd.hpp
     include/weft/handle.hpp
     include/weft/join.hpp
+    include/weft/no_suspend.hpp
     include/weft/nursery.hpp
     include/weft/result.hpp
     include/weft/runtime.hpp
@@ -46,6 +48,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/spawn_options.hpp
     include/weft/steal_result.hpp
     include/weft/suspend.hpp
+    include/weft/task_context.hpp
     include/weft/task_info.hpp
     include/weft/this_fiber.hpp
     include/weft/weft.hpp
@@ -66,12 +69,14 @@ set(WEFT_SOURCES
     src/sys/clock.cpp
     src/sys/entropy.cpp
     src/sys/fault_handler.cpp
+    src/sys/fork.cpp
     src/sys/futex.cpp
     src/sys/membarrier.cpp
     src/sys/memory.cpp
     src/sys/process_memory.cpp
     src/sys/symbol.cpp
     src/sys/thread.cpp
+    src/sys/thread_value.cpp
     # stack
     src/stack/manual_fiber.cpp
     src/stack/overflow.cpp
@@ -81,8 +86,11 @@ set(WEFT_SOURCES
     # event
     src/event/futex_loop.cpp
     # sched
+    src/sched/belongings.cpp
+    src/sched/fork_watch.cpp
     src/sched/identity.cpp
     src/sched/loop.cpp
+    src/sched/no_suspend.cpp
     src/sched/nursery.cpp
     src/sched/pool.cpp
     src/sched/runtime.cpp

@@ -47,6 +47,8 @@ enum class errc : int {
   out_of_memory = 24,
   /// The caller runs in no runtime: call weft::run, or the member of a weft::runtime.
   no_runtime = 25,
+  /// The process was forked: the runtime's workers are in the parent. In the child make a runtime of its own.
+  forked = 26,
 };
 
 /// The category of every weft::errc; its name is "weft".

@@ -9,9 +9,11 @@
 #include <weft/deque.hpp>
 #include <weft/deque_channel.hpp>
 #include <weft/error.hpp>
+#include <weft/fiber_local.hpp>
 #include <weft/fwd.hpp>
 #include <weft/handle.hpp>
 #include <weft/join.hpp>
+#include <weft/no_suspend.hpp>
 #include <weft/nursery.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
@@ -19,6 +21,7 @@
 #include <weft/spawn_options.hpp>
 #include <weft/steal_result.hpp>
 #include <weft/suspend.hpp>
+#include <weft/task_context.hpp>
 #include <weft/task_info.hpp>
 #include <weft/this_fiber.hpp>
 #include <weft/version.hpp>

@@ -54,6 +54,9 @@ class category final : public std::error_category {
         return "a hardware shadow stack is active in this process, which the context switch does not support";
       case errc::out_of_memory: return "no memory left for another task";
       case errc::no_runtime: return "no runtime here: call weft::run, or spawn into a weft::runtime";
+      case errc::forked:
+        return "this process was forked, and the runtime's workers are in its parent: make a runtime of its "
+               "own here";
     }
     return "unknown weft error";
   }

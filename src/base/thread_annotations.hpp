@@ -12,6 +12,7 @@
 #define WEFT_CAPABILITY(name) WEFT_THREAD_ANNOTATION(capability(name))
 #define WEFT_SCOPED_CAPABILITY WEFT_THREAD_ANNOTATION(scoped_lockable)
 #define WEFT_GUARDED_BY(mutex) WEFT_THREAD_ANNOTATION(guarded_by(mutex))
+#define WEFT_NO_THREAD_SAFETY_ANALYSIS WEFT_THREAD_ANNOTATION(no_thread_safety_analysis)
 #define WEFT_REQUIRES(...) WEFT_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 #define WEFT_EXCLUDES(...) WEFT_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define WEFT_ACQUIRE(...) WEFT_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))

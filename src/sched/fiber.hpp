@@ -27,6 +27,7 @@ struct fiber : context {
   task* running = nullptr;
   const std::byte* watermark = nullptr;  // below it there is little room left
   fiber* next = nullptr;                 // among a worker's spare ones
+  std::uint32_t depth = 0;               // how many stacks its task had when it took this one
   bool is_for_one = false;               // its loop runs one task, which has asked for this stack
 
   /// What it takes of its stack.

@@ -66,6 +66,7 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   } else {
     fresh.code->drop(fresh.body);
   }
+  if (!WEFT_LIKELY(!fresh.has(task_mark::has_extras))) fresh.own_extras().locals.clear();
   fresh.note_progress(outcome);
   self.running = nullptr;
   const task_ending ending =
@@ -137,11 +138,31 @@ task_outcome run_join_arm(void* body) noexcept {
 void drop_join_arm(void* /*body*/) noexcept { WEFT_CHECK(false, "JA1: an arm of a join was dropped"); }
 constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, .clear = nullptr};
 
+// Whether a frame lies further in than another of the same task. One of another task, from which a context was inherited, or of
+// a thread, does not.
+bool is_further_in(const void* frame, const void* than) noexcept {
+  const stack_location where = process_slabs.find(frame);
+  const stack_location other = process_slabs.find(than);
+  if (!where || !other) return false;
+  if (where.slot == other.slot) return frame < than;
+  const fiber& on = fiber::of(*where.slot);
+  const fiber& other_on = fiber::of(*other.slot);
+  return on.running == other_on.running && on.depth > other_on.depth;
+}
+
 // The task in whose frame an arm lies: found by the stack, so that a join need not write it down.
-const task& caller_of(const detail::join_job& arm) noexcept {
+task& caller_of(const detail::join_job& arm) noexcept {
   const stack_location where = process_slabs.find(arm.frame);
   WEFT_CHECK(where, "the caller of a join stands on a stack of weft's");
   return *fiber::of(*where.slot).running;
+}
+
+// The context that an arm was made in. Its caller may have gone further in since: into blocks whose frames lie below the
+// arm's, or on a stack that was taken later.
+context_node* share_context_around(task& caller, const detail::join_job& arm) noexcept {
+  if (WEFT_LIKELY(!caller.has(task_mark::has_context))) return nullptr;
+  return caller.context.share_around(
+      [&arm](const context_node& inner) { return is_further_in(inner.frame, arm.frame); });
 }
 
 // As a task of its own, so that it can wait, and can be told from its caller.
@@ -153,10 +174,11 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
     record = here.new_record();
   }
   task& made = **record;
-  const task& caller = caller_of(arm);
+  task& caller = caller_of(arm);
   made.code = &join_arm_code;
   made.site.store(caller.site.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  made.inherit(&caller);
+  made.inherit(nullptr);
+  made.set_context(share_context_around(caller, arm));
   new (made.body) detail::join_job*(&arm);
   pool::adopt(here, made);
   run_task(self, made, &arm);
@@ -173,11 +195,13 @@ struct stack_call {
 WEFT_UNWATCHED void run_call(fiber& self, const stack_call& call) noexcept {
   task& caller = *call.from->running;
   self.running = &caller;
+  self.depth = call.from->depth + 1;
   {
     const borrowed_identity as_caller(self, *call.from);
     call.function(call.with);
   }
   self.running = nullptr;
+  self.depth = 0;
   give_way(self, *call.from);
 }
 
@@ -282,6 +306,7 @@ WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
   impl::task* const self = impl::current_task();
   if (self == nullptr) return std::this_thread::yield();
   if (!WEFT_LIKELY(!impl::is_asked_to_stop(*self))) stop_as_asked();
+  WEFT_CHECK(self->no_suspend == 0, "a task yields although a no_suspend forbids it to wait");
   const impl::runtime_section in;
   impl::worker& here = *impl::current_worker();
   const impl::runnable next = here.pick();

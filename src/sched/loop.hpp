@@ -21,6 +21,9 @@ namespace weft::impl {
   return here == nullptr || here->current == &here->native ? nullptr : running_fiber(*here).running;
 }
 
+/// The context of a thread that is no worker; null if it has none.
+[[nodiscard]] context_node* context_of_thread() noexcept;
+
 /// Leaves the stack of the running task, which has armed its claim; comes back once it was claimed and made runnable.
 WEFT_SWITCHES void leave_until_claimed(task& self) noexcept;
 

@@ -96,7 +96,7 @@ void begin_child(nursery_state& of, task_record& made) {
   nursery_core& in = inside(of);
   if (WEFT_LIKELY(in.home().begin(inside(made), &in))) return;
   in.count_out(1);
-  throw std::system_error(make_error_code(errc::closed));
+  throw std::system_error(make_error_code(in.home().refusal()));
 }
 
 void spawn_child_words(nursery_state& of, const task_code& code, packed_site site, closure_words closure) {

@@ -10,6 +10,7 @@
 #include "stack/usage.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -22,7 +23,8 @@ std::uint32_t most_searching(std::uint32_t workers) noexcept { return std::max(1
 }  // namespace
 
 pool::pool(const pool_options& how) noexcept
-    : options_(how),
+    : forked_party([](forked_party& self) noexcept { static_cast<pool&>(self).note_fork(); }),
+      options_(how),
       barriers_(default_platform::barriers()),
       // A stack that is given back while there is work to do keeps its memory; see worker::do_chore().
       stacks_({.warm_limit = std::numeric_limits<std::size_t>::max()}),
@@ -113,6 +115,7 @@ pool::strangers& pool::strangers_here() noexcept {
 // -- Tasks ------------------------------------------------------------------------------------------------------------
 
 result<task*> pool::new_task_of_stranger() noexcept {
+  if (is_forked_) return errc::forked;
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   return mine.home->allocate();
@@ -171,11 +174,36 @@ void pool::trim_held(task& held) noexcept {
   if (held.claim.complete_hold() == park_outcome::must_requeue) make_runnable(held, false);
 }
 
+// -- In a forked child --------------------------------------------------------------------------------------------------------
+
+// The only thread there is may be a worker, in the middle of a task. Whatever that task does next with weft leads to a path
+// where this is looked at: a push is not quiet any more, and a pick looks into the lanes first.
+void pool::note_fork() noexcept {
+  is_forked_ = true;
+  if (worker* const here = worker_here()) {
+    here->tasks.disturb();
+    here->has_lanes_.store(true, std::memory_order_relaxed);
+  }
+}
+
+void pool::fail_in_child() noexcept {
+  text_line line;
+  line << "a task went on in a forked child, where its runtime has no workers: after fork() in a task "
+          "nothing may follow but exec "
+          "or _exit";
+  report(line);
+  std::abort();
+}
+
 // -- Looking at all of them ---------------------------------------------------------------------------------------------------
 
 void pool::delete_extras(task& ended) noexcept {
+  drop_context(ended.context_or_null());
+  ended.set_context(nullptr);
+  if (!ended.has(task_mark::has_extras)) return;
   const scoped_hold hold(extras_lock_);
   delete ended.extras.exchange(nullptr, std::memory_order_relaxed);  // relaxed: the lock orders it
+  ended.remove(task_mark::has_extras);
 }
 
 // A record may die while it is looked at; then what was read is thrown away.
@@ -198,8 +226,7 @@ task_info pool::describe(const task& one, record_handle life) const {
     info.line = site.line;
   }
   const scoped_hold hold(extras_lock_);
-  // relaxed: the lock orders it.
-  const task_extras* const extras = one.extras.load(std::memory_order_relaxed);
+  const task_extras* const extras = one.extras.load(std::memory_order_acquire);  // [TA-extras]
   if (one.has(task_mark::has_extras) && extras != nullptr) info.name = extras->name;
   return info;
 }

@@ -10,6 +10,7 @@
 #include "event/timer_loop.hpp"
 #include "queue/global_queue.hpp"
 #include "sched/caretaker.hpp"
+#include "sched/fork_watch.hpp"
 #include "sched/identity.hpp"
 #include "sched/idle.hpp"
 #include "sched/loop.hpp"
@@ -43,13 +44,20 @@ struct pool_options {
   bool cancels_leftovers = true;  ///< at the end
 };
 
-class pool {
+class pool : private forked_party {
  public:
   explicit pool(const pool_options& how) noexcept;
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
-  /// Waits for the last task, and ends the workers.
+  /// Waits for the last task, and ends the workers. Not to be called where is_forked().
   ~pool();
+
+  /// Whether this is the copy of a pool in a forked child, where nothing of it works.
+  [[nodiscard]] bool is_forked() const noexcept { return is_forked_; }
+  /// Why it has let nobody in.
+  [[nodiscard]] errc refusal() const noexcept { return is_forked_ ? errc::forked : errc::closed; }
+  /// A task goes on in a forked child, and does what only the parent can: ends the process with a message.
+  [[noreturn]] static void fail_in_child() noexcept;
 
   /// Starts the workers. Returns why that was not possible; then none is left running.
   [[nodiscard]] result<void> start() noexcept;
@@ -82,7 +90,7 @@ class pool {
     // [PO-spawn] The push was followed by a light barrier: either this sees that its parent was cancelled, or whoever
     // cancels all sees the child on its next walk.
     if (!WEFT_LIKELY(!parent.cancel.requested())) cancel_child(made, group);
-    if (!WEFT_LIKELY(here.tasks.size() < most_waiting)) let_children_run(parent);
+    if (!WEFT_LIKELY(here.tasks.size() < most_waiting) && parent.no_suspend == 0) let_children_run(parent);
   }
   /// The worker of this pool that runs the caller; null if it is run by none of them.
   [[nodiscard]] WEFT_ALWAYS_INLINE worker* worker_here() noexcept {
@@ -91,7 +99,7 @@ class pool {
   }
   /// Frees what a task has on the heap, before its record is freed.
   void drop_extras(task& ended) noexcept {
-    if (!WEFT_LIKELY(!ended.has(task_mark::has_extras))) delete_extras(ended);
+    if (!WEFT_LIKELY(!ended.has_belongings())) delete_extras(ended);
   }
   /// All tasks that are alive.
   [[nodiscard]] std::vector<task_info> list() const;
@@ -199,6 +207,7 @@ class pool {
   void release_of_stranger(task& done) noexcept;
   [[nodiscard]] const std::vector<census::row>& rows() const noexcept { return rows_; }
   [[nodiscard]] result<void> start_workers() noexcept;
+  void note_fork() noexcept;
   void place(task& fresh) noexcept;
   static void wake(task& waiting, wait_ticket ticket) noexcept;
   void stop() noexcept;
@@ -220,6 +229,7 @@ class pool {
   std::array<strangers, stranger_homes> strangers_;
   std::atomic<std::uint32_t> next_place_{0};
   caretaker caretaker_;
+  bool is_forked_ = false;  // written where there is one thread
   std::atomic<bool> is_cancelled_{false};
   parker drained_;
   mutable default_platform::mutex

@@ -15,10 +15,11 @@ namespace weft {
 namespace detail {
 
 void await_join(join_job& arm) noexcept {
-  impl::task& self = *impl::current_task();
-  impl::one_wait wait(self, impl::wait_kind::shielded);
-  self.note_arm(wait.ticket());
-  if (arm.end.begin_wait(self.as_join_waiter()) == wait_duty::none) {
+  impl::task* const self = impl::current_task();
+  WEFT_CHECK(self != nullptr, "the caller of a join is a task");
+  impl::one_wait wait(*self, impl::wait_kind::shielded);
+  self->note_arm(wait.ticket());
+  if (arm.end.begin_wait(self->as_join_waiter()) == wait_duty::none) {
     (void)wait.abandon();
   } else {
     (void)wait.leave();
@@ -31,6 +32,7 @@ void call_on_another_stack(void (*function)(void*) noexcept, void* with) noexcep
 }
 
 bool push_slowly(worker_front& here, runnable added) noexcept {
+  if (impl::current_worker()->of().is_forked()) impl::pool::fail_in_child();
   if (!here.tasks.push(added)) return false;
   here.tasks.see_to_thieves();
   impl::current_worker()->of().tell_of_push();
@@ -96,18 +98,22 @@ impl::pool_options checked(const runtime_options& how) {
 
 }  // namespace
 
-void runtime::end_core::operator()(detail::runtime_core* core) const noexcept { delete core; }
+void runtime::end_core::operator()(detail::runtime_core* core) const noexcept {
+  if (!core->is_forked()) delete core;  // else it is left as it is: its threads are another process's
+}
 
 runtime::runtime(const runtime_options& how) : core_(new detail::runtime_core(checked(how))) {
   if (const result<void> started = core_->start(); !started) throw std::system_error(started.error());
 }
 
 runtime::~runtime() {
+  if (core_->is_forked()) return;
   core_->close();
   if (core_->options().cancels_leftovers) core_->cancel_all();
 }
 
 shutdown_report runtime::shut_down(std::chrono::nanoseconds within) {
+  if (core_->is_forked()) throw std::system_error(make_error_code(errc::forked));
   core_->close();
   core_->cancel_all();
   const impl::time_point deadline = impl::saturating_add(impl::default_platform::clock().now(), within);
@@ -115,7 +121,9 @@ shutdown_report runtime::shut_down(std::chrono::nanoseconds within) {
   return {.still_alive = core_->list()};
 }
 
-void runtime::request_cancel() noexcept { core_->cancel_all(); }
+void runtime::request_cancel() noexcept {
+  if (!core_->is_forked()) core_->cancel_all();
+}
 
 std::uint32_t runtime::workers() const noexcept { return core_->options().workers; }
 

@@ -17,6 +17,7 @@
 #include "event/parker.hpp"
 #include "event/timer_wheel.hpp"
 #include "queue/record.hpp"
+#include "sched/belongings.hpp"
 #include "sched/cancel_flag.hpp"
 #include "sched/claim_word.hpp"
 #include "sched/handle_word.hpp"
@@ -86,6 +87,7 @@ struct task : basic_record<default_platform> {
   std::atomic<task_outcome> outcome{task_outcome::none};  // and how far it has come
   std::atomic<std::uint8_t> marks{0};                     // relaxed: written before it is published
   priority lane = priority::normal;
+  std::uint8_t no_suspend = 0;  // the running task's own: how often it has forbidden itself to wait
 
   std::atomic<packed_site> site{packed_site()};  // relaxed: a note for those who look
 
@@ -96,7 +98,7 @@ struct task : basic_record<default_platform> {
 
   // Owner only: whoever runs it, or has taken it out of a queue.
   fiber* on = nullptr;  // where it stands, while it waits or is ready to go on
-  void* context = nullptr;
+  context_word context;
   std::atomic<task_extras*> extras{nullptr};  // relaxed: as marks; freed behind the pool's lock
   std::atomic<std::uint64_t> note{0};         // what it waits for; see below
   timer_node timer;                           // ends its wait: pending within one wait only
@@ -110,6 +112,14 @@ struct task : basic_record<default_platform> {
   void add(task_mark mark) noexcept {
     marks.store(marks.load(std::memory_order_relaxed) | static_cast<std::uint8_t>(mark),
                 std::memory_order_relaxed);
+  }
+  void remove(task_mark mark) noexcept {
+    const auto others = static_cast<std::uint8_t>(~static_cast<std::uint8_t>(mark));
+    marks.store(marks.load(std::memory_order_relaxed) & others, std::memory_order_relaxed);
+  }
+  /// Whether there is anything to be freed with it.
+  [[nodiscard]] bool has_belongings() const noexcept {
+    return has(task_mark::has_extras) || has(task_mark::has_context);
   }
 
   /// By the task, or who holds it.
@@ -127,9 +137,31 @@ struct task : basic_record<default_platform> {
   void inherit(const task* parent) noexcept {
     marks.store(0, std::memory_order_relaxed);
     lane = priority::normal;
+    no_suspend = 0;
     if (parent == nullptr || WEFT_LIKELY(!parent->has(task_mark::has_context))) return;
-    add(task_mark::has_context);
-    context = parent->context;
+    set_context(share_context(parent->context.get()));
+  }
+
+  [[nodiscard]] context_node* context_or_null() const noexcept {
+    return has(task_mark::has_context) ? context.get() : nullptr;
+  }
+  void set_context(context_node* innermost) noexcept {
+    context.set(innermost);
+    if (innermost != nullptr) {
+      add(task_mark::has_context);
+    } else {
+      remove(task_mark::has_context);
+    }
+  }
+
+  /// The running task's own, made when they are first needed.
+  [[nodiscard]] task_extras& make_extras() {
+    if (!has(task_mark::has_extras)) {
+      // release: who looks at all tasks finds them made. [TA-extras]
+      extras.store(new task_extras, std::memory_order_release);
+      add(task_mark::has_extras);
+    }
+    return own_extras();
   }
 
   /// How far it has come. relaxed: a note for those who look, until the end of the task shows how it came out.

@@ -21,6 +21,7 @@ namespace {
 
 // Not done yet.
 [[gnu::noinline]] void await_slowly(impl::task& child) {
+  if (child.home().is_forked()) fail(errc::forked);
   impl::task* const self = impl::current_task();
   if (self == nullptr) return impl::await_on_thread(child.handle);
   if (!impl::await_in_task(*self, child.handle, impl::wait_kind::cancellable)) throw cancelled();
@@ -55,6 +56,7 @@ task_record& new_task(runtime_core* in, const task_code& code, packed_site site)
   task.code = &code;
   task.site.store(site, std::memory_order_relaxed);
   task.inherit(parent);
+  if (parent == nullptr) task.set_context(impl::share_context(impl::context_of_thread()));
   return outside(task);
 }
 
@@ -72,11 +74,9 @@ void set_options(task_record& blank, const spawn_options& how) {
     throw std::invalid_argument("spawn_options::stack_bytes is " + std::to_string(how.stack_bytes) +
                                 "; a stack has 8192 to 8388608 bytes, or 0 for one like all others");
   if (has_own_stack || !how.name.empty()) {
-    auto extras = std::make_unique<impl::task_extras>();
-    extras->name = how.name;
-    if (has_own_stack) extras->stack = *impl::stack_class::holding(how.stack_bytes);
-    task.extras.store(extras.release(), std::memory_order_relaxed);
-    task.add(impl::task_mark::has_extras);
+    impl::task_extras& extras = task.make_extras();
+    extras.name = how.name;
+    if (has_own_stack) extras.stack = *impl::stack_class::holding(how.stack_bytes);
     if (has_own_stack) task.add(impl::task_mark::own_stack);
   }
   task.lane = how.priority;
@@ -86,7 +86,8 @@ void discard_task(task_record& blank) noexcept { inside(blank).home().discard(in
 
 void begin_task(task_record& made) {
   impl::task& task = inside(made);
-  if (!WEFT_LIKELY(task.home().begin(task))) fail(errc::closed);
+  impl::pool& home = task.home();
+  if (!WEFT_LIKELY(home.begin(task))) fail(home.refusal());
 }
 
 task_outcome await_end(task_record& of) {

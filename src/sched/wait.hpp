@@ -20,7 +20,9 @@ namespace weft::impl {
 class one_wait {
  public:
   explicit one_wait(task& self, wait_kind kind = wait_kind::cancellable) noexcept
-      : self_(self), kind_(kind), ticket_(self.claim.arm(kind)) {}
+      : self_(self), kind_(kind), ticket_(self.claim.arm(kind)) {
+    WEFT_CHECK(self.no_suspend == 0, "a task waits although a no_suspend forbids it");
+  }
   one_wait(const one_wait&) = delete;
   one_wait& operator=(const one_wait&) = delete;
   ~one_wait() {

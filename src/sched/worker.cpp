@@ -93,6 +93,7 @@ runnable worker::take_from(global_queue& lane) noexcept {
 
 // Before all others, but not for ever.
 runnable worker::pick_urgent() noexcept {
+  if (pool_.is_forked()) pool::fail_in_child();
   const bool may = urgent_in_a_row_ < most_urgent_in_a_row;
   const runnable next = may ? take_from(pool_.urgent_) : runnable();
   urgent_in_a_row_ = next ? urgent_in_a_row_ + 1 : 0;

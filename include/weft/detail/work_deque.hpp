@@ -117,6 +117,11 @@ class basic_work_deque {
     attention_.store(quiet_, std::memory_order_relaxed);
   }
 
+  /// From now on, until see_to_thieves(), no push is quiet.
+  void disturb() noexcept {
+    attention_.store(asked_for, std::memory_order_relaxed);
+  }  // relaxed: by the owner
+
   /// Takes the newest; empty when there is none.
   [[nodiscard]] runnable pop() noexcept {
     const std::uint32_t at = bottom_.load(std::memory_order_relaxed) - 1;  // relaxed: the owner's own
