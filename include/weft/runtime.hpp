@@ -13,6 +13,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace weft {
 
@@ -28,10 +29,34 @@ enum class leftovers : std::uint8_t {
   awaited,    ///< they are waited for
 };
 
+/// Whom a worker without work tries to rob.
+enum class victim_order : std::uint8_t {
+  random,       ///< anyone, by the seeded generator of the worker
+  round_robin,  ///< one after the other
+  most_loaded,  ///< who seems to have the most; looks at all of them each time
+};
+
+/// Where a task goes that another task spawns. (One that comes from a thread goes to the workers in turn.)
+enum class placement : std::uint8_t {
+  local,        ///< to the worker that runs its parent; others come for it
+  round_robin,  ///< to the workers in turn
+};
+
+/// What a worker has done so far.
+struct worker_statistics {
+  std::uint64_t tasks = 0;          ///< ended there
+  std::uint64_t stolen = 0;         ///< tasks and fibers got from other workers
+  std::uint64_t failed_steals = 0;  ///< attempts that gave nothing
+};
+
 /// How a runtime is made. What is left alone is chosen for the machine.
 struct runtime_options {
   std::uint32_t workers = 0;  ///< 1 to 256; 0: as many as this process has processors
   std::uint64_t seed = 0;     ///< all chance in the runtime comes from it; 0: a random one
+  victim_order victims = victim_order::random;
+  placement fresh = placement::local;
+  std::uint32_t steal_attempts = 4;  ///< victims that a worker looks at before it looks elsewhere, at most
+  bool steal = true;                 ///< whether workers take from each other at all; see set_stealing()
   leftovers at_end =
       leftovers::cancelled;  ///< what happens to tasks that are alive when main, or the runtime, ends
 };
@@ -76,6 +101,12 @@ class WEFT_EXPORT runtime {
 
   /// Asks all tasks to stop that live now, and those that they spawn.
   void request_cancel() noexcept;
+
+  /// Whether workers take tasks from each other from now on. What was left for a worker then waits for it alone.
+  void set_stealing(bool enabled) noexcept;
+
+  /// What each worker has done so far.
+  [[nodiscard]] std::vector<worker_statistics> statistics() const;
 
   /// How many workers it has.
   [[nodiscard]] std::uint32_t workers() const noexcept;

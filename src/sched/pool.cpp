@@ -33,7 +33,8 @@ pool::pool(const pool_options& how) noexcept
       loop_(how.workers, &end_wait_of),
       seat_(loop_),
       idle_(how.workers, most_searching(how.workers), seat_, barriers_),
-      rows_(how.workers) {
+      rows_(how.workers),
+      steals_(how.steal) {
   xoshiro256ss random(how.seed);
   for (std::uint16_t i = 0; i < how.workers; ++i)
     workers_.push_back(std::make_unique<worker>(*this, i, rows_[i], random.split()));

@@ -17,6 +17,8 @@
 #include "sched/worker.hpp"
 #include "stack/overflow.hpp"
 
+#include <weft/runtime.hpp>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -27,11 +29,6 @@
 #include <vector>
 
 namespace weft::impl {
-
-/// Whom a worker without work tries to rob.
-enum class victim_order : std::uint8_t { random, round_robin, most_loaded };
-/// Where a fresh task goes.
-enum class placement : std::uint8_t { local, round_robin };
 
 struct pool_options {
   std::uint32_t workers = 1;
@@ -173,6 +170,8 @@ class pool : private forked_party {
 
   [[nodiscard]] std::span<const std::unique_ptr<worker>> workers() const noexcept { return workers_; }
   [[nodiscard]] timer_loop& events() noexcept { return loop_; }
+  void set_stealing(bool enabled) noexcept { steals_.store(enabled, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_stealing() const noexcept { return steals_.load(std::memory_order_relaxed); }
   [[nodiscard]] const pool_options& options() const noexcept { return options_; }
   [[nodiscard]] barrier_kind barriers() const noexcept { return barriers_; }
 
@@ -231,6 +230,7 @@ class pool : private forked_party {
   caretaker caretaker_;
   bool is_forked_ = false;  // written where there is one thread
   std::atomic<bool> is_cancelled_{false};
+  std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;
   mutable default_platform::mutex
       extras_lock_;  // nothing that a task has on the heap goes while somebody looks at it

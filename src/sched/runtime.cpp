@@ -89,10 +89,18 @@ impl::pool_options checked(const runtime_options& how) {
   impl::pool_options options;
   options.workers = how.workers != 0 ? how.workers : std::max(1U, std::thread::hardware_concurrency());
   options.cancels_leftovers = how.at_end == leftovers::cancelled;
+  options.victims = how.victims;
+  options.fresh = how.fresh;
+  options.most_attempts = how.steal_attempts;
+  options.steal = how.steal;
   options.seed = how.seed != 0 ? how.seed : impl::default_platform::entropy::seed();
   if (how.workers > most_workers)
     throw std::invalid_argument("runtime_options::workers is " + std::to_string(how.workers) +
                                 "; a runtime has 1 to 256, or 0 for as many as there are processors");
+  if (how.steal_attempts == 0)
+    throw std::invalid_argument(
+        "runtime_options::steal_attempts is 0; a worker looks at 1 victim or more (to forbid it, set steal "
+        "to false)");
   return options;
 }
 
@@ -123,6 +131,19 @@ shutdown_report runtime::shut_down(std::chrono::nanoseconds within) {
 
 void runtime::request_cancel() noexcept {
   if (!core_->is_forked()) core_->cancel_all();
+}
+
+void runtime::set_stealing(bool enabled) noexcept { core_->set_stealing(enabled); }
+
+std::vector<worker_statistics> runtime::statistics() const {
+  std::vector<worker_statistics> all;
+  for (const auto& each : core_->workers()) {
+    all.push_back({.tasks = each->row().ended(),
+                   // relaxed: statistics
+                   .stolen = each->counters.stolen.load(std::memory_order_relaxed),
+                   .failed_steals = each->counters.failed_steals.load(std::memory_order_relaxed)});
+  }
+  return all;
 }
 
 std::uint32_t runtime::workers() const noexcept { return core_->options().workers; }

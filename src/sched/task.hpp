@@ -146,6 +146,7 @@ struct task : basic_record<default_platform> {
     return has(task_mark::has_context) ? context.get() : nullptr;
   }
   void set_context(context_node* innermost) noexcept {
+    if (WEFT_LIKELY(innermost == nullptr && !has(task_mark::has_context))) return;
     context.set(innermost);
     if (innermost != nullptr) {
       add(task_mark::has_context);

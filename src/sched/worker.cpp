@@ -157,8 +157,10 @@ runnable worker::find_or_sleep() noexcept {
     worker& mine;
     [[nodiscard]] bool has_work() noexcept {
       if (!mine.pool_.global_.empty() || mine.pool_.has_work_in_lanes()) return true;
-      return std::any_of(mine.pool_.workers_.begin(), mine.pool_.workers_.end(),
-                         [](const auto& each) { return each->has_work_approx(); });
+      const bool steals = mine.pool_.is_stealing();
+      return std::any_of(mine.pool_.workers_.begin(), mine.pool_.workers_.end(), [&](const auto& each) {
+        return steals || each.get() == &mine ? each->has_work_approx() : each->has_mail_approx();
+      });
     }
     void deliver(ready_batch& ready) noexcept {
       for (const runnable each : ready) mine.pool_.global_.push(each);
@@ -213,7 +215,8 @@ void worker::do_chore(chore what) noexcept {
 // it is not worth the price now or somebody else is at it, looks again after longer and longer pauses.
 runnable worker::search() noexcept {
   const auto others = static_cast<std::uint32_t>(pool_.workers_.size()) - 1;
-  if (others == 0 || !pool_.options_.steal) return {};
+  if (others == 0) return {};
+  if (!pool_.is_stealing()) return take_mail_of_others();
   constexpr int rounds_in_vain = 32;
   constexpr int shortest_pause = 8;
   constexpr int longest_pause = 128;
@@ -229,6 +232,16 @@ runnable worker::search() noexcept {
     round = saw_work ? 0 : round + 1;
     pauses = saw_work ? std::min(2 * pauses, longest_pause) : 4 * shortest_pause;
     for (int i = 0; i < pauses; ++i) default_platform::pause();
+  }
+  return {};
+}
+
+// Whoever is woken for something that was left for another takes it: the other may sleep on. That is no stealing.
+runnable worker::take_mail_of_others() noexcept {
+  for (const auto& each : pool_.workers_) {
+    if (each->inbox_.empty_approx()) continue;
+    add_all(each->inbox_.drain());
+    if (const runnable next = pick_usual()) return next;
   }
   return {};
 }

@@ -210,6 +210,8 @@ class worker : public worker_carrier, public detail::worker_front {
   void leave(runnable something) noexcept { inbox_.push(something); }
   /// Anyone's: whether others could take something from it.
   [[nodiscard]] bool has_work_approx() const noexcept;
+  /// Anyone's: whether something was left for it.
+  [[nodiscard]] bool has_mail_approx() const noexcept { return !inbox_.empty_after_barrier(); }
 
   worker_counters counters;
 
@@ -234,9 +236,10 @@ class worker : public worker_carrier, public detail::worker_front {
   void answer() noexcept;
   void do_chore(chore what) noexcept;
   [[nodiscard]] runnable search() noexcept;
+  [[nodiscard]] runnable take_mail_of_others() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
-    return tasks.size_approx() + ready_.size_approx();
+    return tasks.size_approx() + ready_.size_approx() + (inbox_.empty_approx() ? 0 : 1);
   }
   [[nodiscard]] runnable rob(worker& victim, bool& saw_work) noexcept;
   [[nodiscard]] runnable pop_loot(std::uint32_t count) noexcept;
