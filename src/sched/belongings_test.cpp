@@ -206,13 +206,13 @@ TEST(NoSuspendDeathTest, AWaitIsMisuse) {
 TEST(NoSuspend, ManyMayBeSpawned) {
   run(
       [] {
-        int ran = 0;
+        std::atomic<int> ran{0};
         nursery([&ran](nursery& n) {
           const no_suspend guard;
           for (int i = 0; i < 5'000; ++i) n.spawn([&ran] { ++ran; });
-          EXPECT_EQ(ran, 0);
+          EXPECT_EQ(ran.load(), 0);
         });
-        EXPECT_EQ(ran, 5'000);
+        EXPECT_EQ(ran.load(), 5'000);
       },
       {.workers = 1});
 }

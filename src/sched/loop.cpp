@@ -114,6 +114,7 @@ WEFT_UNWATCHED void begin_on_own_stack(fiber& self, task& fresh) noexcept {
   const runnable begun(runnable::kind::task, &fresh);
   if (own == nullptr) return here.of().put_off(begun);
   own->is_for_one = true;
+  identify_loop(*own, here.native);
   here.hand_over(begun);
   give_way(self, *own);
 }

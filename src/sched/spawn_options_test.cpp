@@ -5,6 +5,7 @@
 #include <weft/this_fiber.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,16 @@ class SpawnOptionsTest : public ::testing::TestWithParam<std::uint32_t> {
 };
 INSTANTIATE_TEST_SUITE_P(, SpawnOptionsTest, ::testing::Values(1U, 3U),
                          [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+
+// [options]
+weft::handle<int> spawn_parser() {
+  return weft::spawn({.name = "parser", .stack_bytes = 1 << 20, .priority = weft::priority::high},
+                     [] { return static_cast<int>(weft::this_fiber::name().size()); });
+}
+// [options]
+TEST_P(SpawnOptionsTest, TheGuidesExample) {
+  EXPECT_EQ(run([] { return spawn_parser().join(); }), 6);
+}
 
 // -- Names ------------------------------------------------------------------------------------------------------------
 
@@ -125,16 +136,31 @@ TEST_P(SpawnOptionsTest, AStackThatCannotBeIsRefused) {
 
 // -- Priorities -------------------------------------------------------------------------------------------------------
 
+/// In which order tasks came by. They are ordered by nothing but the scheduler, so each writes a place of its own.
+class order_of {
+ public:
+  void add(char who) noexcept { places_[count_.fetch_add(1)].store(who); }
+  [[nodiscard]] std::string text() const {
+    std::string all;
+    for (std::size_t i = 0; i < count_.load(); ++i) all += places_[i].load();
+    return all;
+  }
+
+ private:
+  std::atomic<std::size_t> count_{0};
+  std::array<std::atomic<char>, 16> places_{};
+};
+
 TEST(Priorities, HighBeforeNormalBeforeLow) {
   run(
       [] {
-        std::string order;
+        order_of order;
         nursery([&order](nursery& n) {
-          n.spawn({.priority = priority::low}, [&order] { order += 'l'; });
-          for (int i = 0; i < 3; ++i) n.spawn([&order] { order += 'n'; });
-          n.spawn({.priority = priority::high}, [&order] { order += 'h'; });
+          n.spawn({.priority = priority::low}, [&order] { order.add('l'); });
+          for (int i = 0; i < 3; ++i) n.spawn([&order] { order.add('n'); });
+          n.spawn({.priority = priority::high}, [&order] { order.add('h'); });
         });
-        EXPECT_EQ(order, "hnnnl");
+        EXPECT_EQ(order.text(), "hnnnl");
       },
       {.workers = 1});
 }
@@ -142,21 +168,21 @@ TEST(Priorities, HighBeforeNormalBeforeLow) {
 TEST(Priorities, ATaskKeepsItsLaneWhenItGoesOn) {
   run(
       [] {
-        std::string order;
+        order_of order;
         nursery([&order](nursery& n) {
           n.spawn({.priority = priority::high}, [&order] {
-            order += 'h';
+            order.add('h');
             this_fiber::yield();
-            order += 'h';
+            order.add('h');
           });
           for (int i = 0; i < 3; ++i) {
             n.spawn([&order] {
               this_fiber::yield();
-              order += 'n';
+              order.add('n');
             });
           }
         });
-        EXPECT_EQ(order.substr(0, 2), "hh");
+        EXPECT_EQ(order.text().substr(0, 2), "hh");
       },
       {.workers = 1});
 }
@@ -167,8 +193,8 @@ TEST(Priorities, NobodyStarves) {
       [] {
         std::atomic<bool> stop{false};
         std::atomic<int> slices{0};
-        int normal_after = 0;
-        int low_after = 0;
+        std::atomic<int> normal_after{0};
+        std::atomic<int> low_after{0};
         nursery([&](nursery& n) {
           for (int i = 0; i < 3; ++i) {
             n.spawn({.priority = priority::high}, [&] {
@@ -184,8 +210,8 @@ TEST(Priorities, NobodyStarves) {
             stop = true;
           });
         });
-        EXPECT_LE(normal_after, 64);
-        EXPECT_LE(low_after, 61 * 8 * 20);
+        EXPECT_LE(normal_after.load(), 64);
+        EXPECT_LE(low_after.load(), 61 * 8 * 20);
       },
       {.workers = 1});
 }
