@@ -42,6 +42,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/join.hpp
     include/weft/no_suspend.hpp
     include/weft/nursery.hpp
+    include/weft/pin_guard.hpp
     include/weft/result.hpp
     include/weft/runtime.hpp
     include/weft/spawn.hpp
@@ -92,6 +93,7 @@ set(WEFT_SOURCES
     src/sched/loop.cpp
     src/sched/no_suspend.cpp
     src/sched/nursery.cpp
+    src/sched/pin.cpp
     src/sched/pool.cpp
     src/sched/runtime.cpp
     src/sched/sleep.cpp

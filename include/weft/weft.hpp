@@ -15,6 +15,7 @@
 #include <weft/join.hpp>
 #include <weft/no_suspend.hpp>
 #include <weft/nursery.hpp>
+#include <weft/pin_guard.hpp>
 #include <weft/result.hpp>
 #include <weft/runtime.hpp>
 #include <weft/spawn.hpp>

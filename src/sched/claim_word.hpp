@@ -225,8 +225,8 @@ class basic_wait_claim {
   [[nodiscard]] bool try_hold(wait_word seen) noexcept {
     if (seen.state() != wait_state::parked) return false;
     std::uint64_t expected = seen.bits();
-    // acquire: it has left its registers. [WC-park] pairs with release in park()
-    return word_.compare_exchange_strong(expected, armed_of(seen).bits(), std::memory_order_acquire,
+    // relaxed: it has left its registers, which was seen when the word was read; and nothing has happened to it since.
+    return word_.compare_exchange_strong(expected, armed_of(seen).bits(), std::memory_order_relaxed,
                                          std::memory_order_relaxed);
   }
 

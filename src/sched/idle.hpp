@@ -32,6 +32,7 @@ enum class idle_end : std::uint8_t {
   woken,     ///< somebody has work
   work,      ///< it did not fall asleep, since there was work after all
   events,    ///< the event loop had something, which was delivered
+  called,    ///< by call(): there may be something for this worker alone
   deadline,  ///< the deadline has passed
   closed,    ///< shut_down() was called; nobody sleeps any more
 };
@@ -102,6 +103,12 @@ class basic_idle {
     wake_one();
     return true;
   }
+
+  /// Ends the sleep of one worker, or its next: for something that nobody else may take, put where that worker looks each
+  /// time that it has slept.
+  ///
+  /// Ordering:  what was done before is visible to the worker then.
+  void call(std::size_t worker) noexcept { slots_[worker].bed.unpark(); }
 
   /// Wakes everybody; nobody sleeps any more.
   ///
@@ -347,14 +354,18 @@ class basic_idle {
       }
       if (is_shut_down()) return idle_end::closed;
 
-      const bool woken = end == park_end::notified;
-      const bool risen = !woken && (end == park_end::deadline ? rise_unless_woken(worker) : try_rise(worker));
+      // Whoever wakes it for work has won its bit before: a token that comes while the bit is there is a call.
+      const bool called = end == park_end::notified && Rules::callers_win_no_bit && beds_.contains(worker);
+      const bool woken = end == park_end::notified && !called;
+      const bool may_not_sleep_on = called || end == park_end::deadline;
+      const bool risen = !woken && (may_not_sleep_on ? rise_unless_woken(worker) : try_rise(worker));
       if (woken || (risen && events > 0)) mine.searching.write(search::relied_on);
       // Delivered behind our back as far as others are concerned: they must be told, but for one if we got up for it.
       if (const std::uint32_t untold = risen && events > 0 ? events - 1 : events; untold > 0)
         (void)after_push(untold);
       if (woken) return idle_end::woken;
-      if (risen) return events > 0 ? idle_end::events : idle_end::deadline;
+      if (risen && events > 0) return idle_end::events;
+      if (risen) return called ? idle_end::called : idle_end::deadline;
       if (end == park_end::deadline)
         deadline = never;  // a token is certain; no need to look at the clock again
     }

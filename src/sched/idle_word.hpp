@@ -39,6 +39,8 @@ struct idle_rules {
   static constexpr bool last_look = true;
   /// The last searcher, finding work, pays its debt by waking another.
   static constexpr bool finder_pays = true;
+  /// A worker that is called gets up by itself.
+  static constexpr bool callers_win_no_bit = true;
 };
 
 /// What whoever has pushed owes.

@@ -197,6 +197,7 @@ WEFT_UNWATCHED void run_call(fiber& self, const stack_call& call) noexcept {
   task& caller = *call.from->running;
   self.running = &caller;
   self.depth = call.from->depth + 1;
+  self.pinned_to = call.from->pinned_to;
   {
     const borrowed_identity as_caller(self, *call.from);
     call.function(call.with);

@@ -183,7 +183,7 @@ void pool::note_fork() noexcept {
   is_forked_ = true;
   if (worker* const here = worker_here()) {
     here->tasks.disturb();
-    here->has_lanes_.store(true, std::memory_order_relaxed);
+    here->looks_aside_.store(true, std::memory_order_relaxed);
   }
 }
 
@@ -273,18 +273,26 @@ void pool::cancel_all() noexcept {
   });
 }
 
-void pool::push_into_lane(runnable added, priority lane) noexcept {
+bool pool::put_aside(runnable ready, task& whose) noexcept {
+  if (whose.way.is_pinned()) {
+    whose.on->pinned_to->leave_for_it_alone(ready);
+    return false;
+  }
   // relaxed: who sees it late looks into the lane late; whoever goes to sleep looks in any case.
-  for (const auto& each : workers_) each->has_lanes_.store(true, std::memory_order_relaxed);
-  (lane == priority::high ? urgent_ : patient_).push(added);
-  (void)idle_.after_push();
+  for (const auto& each : workers_) each->looks_aside_.store(true, std::memory_order_relaxed);
+  (whose.way.lane() == priority::high ? urgent_ : patient_).push(ready);
+  return true;
+}
+
+worker& pool::next_in_turn() noexcept {
+  return *workers_[next_place_.fetch_add(1, std::memory_order_relaxed) %
+                   workers_.size()];  // relaxed: any order
 }
 
 void pool::place(task& fresh) noexcept {
-  if (fresh.lane != priority::normal) return push_into_lane({runnable::kind::task, &fresh}, fresh.lane);
-  // relaxed: any order will do.
-  const std::size_t at = next_place_.fetch_add(1, std::memory_order_relaxed) % workers_.size();
-  workers_[at]->leave({runnable::kind::task, &fresh});
+  const runnable made(runnable::kind::task, &fresh);
+  if (!fresh.way.is_usual()) return push_aside(made, fresh);
+  next_in_turn().leave(made);
   (void)idle_.after_push();
 }
 
@@ -302,7 +310,8 @@ void pool::make_runnable(task& claimed, bool soon) noexcept {
   pool& home = claimed.home();
   if (worker* const here = home.worker_here()) return here->push_ready(claimed, soon);
   const runnable ready(runnable::kind::fiber, &claimed);
-  if (claimed.lane != priority::normal) return home.push_into_lane(ready, claimed.lane);
+  if (!claimed.way.is_usual()) return home.push_aside(ready, claimed);
+  if constexpr (forces_migration) return home.next_in_turn().leave_for_it_alone(ready);
   home.global_.push(ready);
   (void)home.idle_.after_push();
 }

@@ -79,7 +79,7 @@ class pool : private forked_party {
     const runtime_section in;
     prepare(made, &parent, group);
     here.count_in(made);
-    if (WEFT_LIKELY(options_.fresh == placement::local && made.lane == priority::normal)) {
+    if (WEFT_LIKELY(options_.fresh == placement::local && made.way.is_usual())) {
       here.push_task(made);
     } else {
       place(made);
@@ -133,8 +133,14 @@ class pool : private forked_party {
   /// Makes a fiber runnable that the caller has claimed. `soon`: see worker::push_ready.
   static void make_runnable(task& claimed, bool soon = true) noexcept;
 
-  /// Where tasks of another priority than the normal one wait.
-  void push_into_lane(runnable added, priority lane) noexcept;
+  /// Puts something where those wait that do not go the usual way. Does not tell anybody of a lane.
+  ///
+  /// Returns: whether somebody must be told.
+  [[nodiscard]] bool put_aside(runnable ready, task& whose) noexcept;
+  /// The same, and tells.
+  void push_aside(runnable ready, task& whose) noexcept {
+    if (put_aside(ready, whose)) (void)idle_.after_push();
+  }
   [[nodiscard]] bool has_work_in_lanes() const noexcept { return !urgent_.empty() || !patient_.empty(); }
 
   /// Follows a push whose light barrier has shown that somebody is to be told.
@@ -208,6 +214,7 @@ class pool : private forked_party {
   [[nodiscard]] result<void> start_workers() noexcept;
   void note_fork() noexcept;
   void place(task& fresh) noexcept;
+  [[nodiscard]] worker& next_in_turn() noexcept;
   static void wake(task& waiting, wait_ticket ticket) noexcept;
   void stop() noexcept;
 

@@ -24,8 +24,8 @@ namespace weft::impl {
 template <class Platform, std::size_t Capacity>
 class basic_sleeper_set {
  public:
-  // relaxed, all of them: a bit hands nothing over but itself. That those who hold a promise find the bits is by the idle
-  // word, whose announcement comes after add() and is a release, and whose promise is an acquire. [ID-bed]
+  // relaxed, where nothing else is said: a bit hands nothing over but itself. That those who hold a promise find the bits is by
+  // the idle word, whose announcement comes after add() and is a release, and whose promise is an acquire. [ID-bed]
 
   void add(std::size_t worker) noexcept {
     word_of(worker).fetch_or(bit_of(worker), std::memory_order_relaxed);
@@ -39,7 +39,7 @@ class basic_sleeper_set {
 
   /// Whether the bit is there, as far as one can tell. Once it is not, it will not be, until its worker adds it again.
   [[nodiscard]] bool contains(std::size_t worker) const noexcept {
-    return (word_of(worker).load(std::memory_order_relaxed) & bit_of(worker)) != 0;
+    return (word_of(worker).load(std::memory_order_acquire) & bit_of(worker)) != 0;  // [ID-won]
   }
 
   /// Wins a sleeper, for a promise that the caller holds: the first that is not spared, or one that is.
@@ -66,13 +66,19 @@ class basic_sleeper_set {
         const std::size_t worker = w * word_bits + static_cast<std::size_t>(std::countr_zero(there));
         if (spared(worker)) {
           last_resort = worker;
-        } else if (try_remove(worker)) {
+        } else if (try_win(worker)) {
           return worker;
         }
       }
     }
-    if (last_resort && try_remove(*last_resort)) return last_resort;
+    if (last_resort && try_win(*last_resort)) return last_resort;
     return std::nullopt;
+  }
+
+  [[nodiscard]] bool try_win(std::size_t worker) noexcept {
+    // release: a sleeper that finds its bit gone knows of the promise that it was won for. [ID-won] pairs with contains()
+    const std::uint64_t before = word_of(worker).fetch_and(~bit_of(worker), std::memory_order_release);
+    return (before & bit_of(worker)) != 0;
   }
 
   [[nodiscard]] auto& word_of(std::size_t worker) noexcept { return words_[worker / word_bits]; }

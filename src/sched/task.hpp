@@ -21,6 +21,7 @@
 #include "sched/cancel_flag.hpp"
 #include "sched/claim_word.hpp"
 #include "sched/handle_word.hpp"
+#include "sched/route.hpp"
 #include "sched/task_extras.hpp"
 
 #include <weft/detail/join_arm.hpp>
@@ -86,7 +87,7 @@ struct task : basic_record<default_platform> {
   cancel_flag cancel;                                     // anyone's
   std::atomic<task_outcome> outcome{task_outcome::none};  // and how far it has come
   std::atomic<std::uint8_t> marks{0};                     // relaxed: written before it is published
-  priority lane = priority::normal;
+  route way;                    // whoever's it is
   std::uint8_t no_suspend = 0;  // the running task's own: how often it has forbidden itself to wait
 
   std::atomic<packed_site> site{packed_site()};  // relaxed: a note for those who look
@@ -136,7 +137,7 @@ struct task : basic_record<default_platform> {
   /// Takes over what a task has from the one that begins it; null: from nobody.
   void inherit(const task* parent) noexcept {
     marks.store(0, std::memory_order_relaxed);
-    lane = priority::normal;
+    way = route();
     no_suspend = 0;
     if (parent == nullptr || WEFT_LIKELY(!parent->has(task_mark::has_context))) return;
     set_context(share_context(parent->context.get()));

@@ -79,7 +79,7 @@ void set_options(task_record& blank, const spawn_options& how) {
     if (has_own_stack) extras.stack = *impl::stack_class::holding(how.stack_bytes);
     if (has_own_stack) task.add(impl::task_mark::own_stack);
   }
-  task.lane = how.priority;
+  task.way = impl::route(how.priority);
 }
 
 void discard_task(task_record& blank) noexcept { inside(blank).home().discard(inside(blank)); }

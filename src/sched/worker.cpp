@@ -51,6 +51,7 @@ runnable worker::pick_among_all() noexcept {
   if (!next && refill()) next = pick_usual();
   if (!next) next = take_from(pool_.urgent_);  // nobody else waits: so one more
   if (!next) next = take_from(pool_.patient_);
+  if (!next) next = take_own();
   if (next) answer();  // with one in hand, so that others may have whatever there is
   return next;
 }
@@ -81,19 +82,40 @@ runnable worker::pick_oldest() noexcept {
   return tasks.pop_oldest();
 }
 
-// -- Lanes: only once somebody has asked for a priority ---------------------------------------------------------------
+// -- What does not go the usual way: looked at only once there was something ------------------------------------------
 
-void worker::push_into_lane(runnable added, priority lane) noexcept { pool_.push_into_lane(added, lane); }
+void worker::push_aside(runnable ready, task& woken) noexcept {
+  if (forces_migration && woken.way.is_usual()) {
+    const std::size_t next = (std::size_t{index_} + 1) % pool_.workers_.size();
+    return pool_.workers_[next]->leave_for_it_alone(ready);
+  }
+  if (woken.way.is_pinned() && woken.on->pinned_to == this) return own_.push_back(ready);
+  pool_.push_aside(ready, woken);
+}
+
+void worker::leave_for_it_alone(runnable something) noexcept {
+  own_box_.push(something);
+  pool_.idle_.call(index_);
+}
+
+runnable worker::take_own() noexcept {
+  if (!own_box_.empty_approx()) own_.append(own_box_.drain());
+  return own_.pop_front();
+}
 
 runnable worker::take_from(global_queue& lane) noexcept {
   // relaxed: as in pick().
-  if (!has_lanes_.load(std::memory_order_relaxed) || lane.empty()) return {};
+  if (!looks_aside_.load(std::memory_order_relaxed) || lane.empty()) return {};
   return lane.try_take(1).items.pop_front();
 }
 
-// Before all others, but not for ever.
-runnable worker::pick_urgent() noexcept {
+// Before all others, but not for ever: what is its own every other time, what is urgent so often in a row.
+runnable worker::pick_aside() noexcept {
   if (pool_.is_forked()) pool::fail_in_child();
+  own_turn_ = !own_turn_;
+  if (own_turn_) {
+    if (const runnable own = take_own()) return own;
+  }
   const bool may = urgent_in_a_row_ < most_urgent_in_a_row;
   const runnable next = may ? take_from(pool_.urgent_) : runnable();
   urgent_in_a_row_ = next ? urgent_in_a_row_ + 1 : 0;
@@ -112,8 +134,17 @@ void worker::take_in_events() noexcept {
     pool_.loop_.poll_of(index_, ready);
   }
   if (ready.empty()) return;
-  for (const runnable each : ready) ready_.push(each);
-  (void)pool_.idle_.after_push(static_cast<std::uint32_t>(ready.size()));
+  std::uint32_t shared = 0;  // which others may take
+  for (const runnable each : ready) {
+    task& woken = *static_cast<task*>(each.address());
+    if (WEFT_LIKELY(woken.way.is_usual())) {
+      ready_.push(each);
+    } else if (!pool_.put_aside(each, woken)) {
+      continue;
+    }
+    ++shared;
+  }
+  if (shared != 0) (void)pool_.idle_.after_push(shared);
 }
 
 // Takes in what others have left.
@@ -163,7 +194,14 @@ runnable worker::find_or_sleep() noexcept {
       });
     }
     void deliver(ready_batch& ready) noexcept {
-      for (const runnable each : ready) mine.pool_.global_.push(each);
+      for (const runnable each : ready) {
+        task& woken = *static_cast<task*>(each.address());
+        if (WEFT_LIKELY(woken.way.is_usual())) {
+          mine.pool_.global_.push(each);
+        } else {
+          (void)mine.pool_.put_aside(each, woken);
+        }
+      }
     }
   } host{*this};
   impl::idle& beds = pool_.idle_;
@@ -196,7 +234,7 @@ runnable worker::find_or_sleep() noexcept {
 // Nothing has happened for a while: there is time to give memory back, until something does.
 void worker::do_chore(chore what) noexcept {
   const auto is_idle = [this] {
-    return !has_work_approx() && pool_.global_.empty() && !pool_.has_work_in_lanes() &&
+    return !has_work_approx() && own_box_.empty_approx() && pool_.global_.empty() && !pool_.has_work_in_lanes() &&
            !pool_.idle_.is_shut_down();
   };
   constexpr std::size_t at_once = 8;

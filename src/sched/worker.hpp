@@ -40,6 +40,13 @@ namespace weft::impl {
 
 class pool;
 
+#ifdef WEFT_FORCE_MIGRATION
+/// Every task that has waited goes on upon another worker, where there are several.
+inline constexpr bool forces_migration = true;
+#else
+inline constexpr bool forces_migration = false;
+#endif
+
 using record_slab = basic_record_slab<default_platform, task>;
 using census = basic_census<default_platform>;
 
@@ -81,7 +88,7 @@ class worker : public worker_carrier, public detail::worker_front {
   /// Adds a fiber that may go on. `soon`: before the others, because what it waited for is in the cache.
   WEFT_ALWAYS_INLINE void push_ready(task& woken, bool soon) noexcept {
     const runnable ready(runnable::kind::fiber, &woken);
-    if (!WEFT_LIKELY(woken.lane == priority::normal)) return push_into_lane(ready, woken.lane);
+    if (!WEFT_LIKELY(woken.way.is_usual()) || forces_migration) return push_aside(ready, woken);
     if (soon) {
       ready_.push_first(ready);
     } else {
@@ -93,8 +100,8 @@ class worker : public worker_carrier, public detail::worker_front {
   /// What is to be run next: nothing if this worker has nothing, and nothing was left for it.
   [[nodiscard]] WEFT_ALWAYS_INLINE runnable pick() noexcept {
     // relaxed: seen late, looked at late.
-    if (!WEFT_LIKELY(!has_lanes_.load(std::memory_order_relaxed))) {
-      if (const runnable urgent = pick_urgent()) return urgent;
+    if (!WEFT_LIKELY(!looks_aside_.load(std::memory_order_relaxed))) {
+      if (const runnable special = pick_aside()) return special;
     }
     if (WEFT_LIKELY(--until_oldest_ != 0)) {
       if (ready_.size() == 0 || is_children_turn()) {
@@ -208,6 +215,10 @@ class worker : public worker_carrier, public detail::worker_front {
 
   /// Anyone's: leaves something for this worker.
   void leave(runnable something) noexcept { inbox_.push(something); }
+  /// Anyone's: leaves something that nobody else may take, and wakes it.
+  void leave_for_it_alone(runnable something) noexcept;
+  /// From now on it looks for such things. By itself.
+  void expect_own() noexcept { looks_aside_.store(true, std::memory_order_relaxed); }
   /// Anyone's: whether others could take something from it.
   [[nodiscard]] bool has_work_approx() const noexcept;
   /// Anyone's: whether something was left for it.
@@ -223,8 +234,9 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable find_or_sleep() noexcept;
   [[nodiscard]] runnable pick_oldest() noexcept;
   [[nodiscard]] runnable pick_usual() noexcept;
-  void push_into_lane(runnable added, priority lane) noexcept;
-  [[nodiscard]] runnable pick_urgent() noexcept;
+  void push_aside(runnable ready, task& woken) noexcept;
+  [[nodiscard]] runnable pick_aside() noexcept;
+  [[nodiscard]] runnable take_own() noexcept;
   [[nodiscard]] runnable take_from(global_queue& lane) noexcept;
   void take_in_events() noexcept;
   [[nodiscard]] bool refill() noexcept;
@@ -288,11 +300,16 @@ class worker : public worker_carrier, public detail::worker_front {
   std::vector<victim_notes> notes_;
   std::uint32_t next_victim_ = 0;
 
-  std::atomic<bool> has_lanes_{false};  // whether anybody has asked for a priority; anyone's to set
+  run_batch own_;  // what nobody else may take
+  bool own_turn_ = false;
+
+  // Whether there may be something beside the deque, the line and the inbox. Anyone's to set.
+  std::atomic<bool> looks_aside_{forces_migration};
 
   // Others take from these.
   ready_line ready_;
   inbox inbox_;
+  inbox own_box_;  // from which only it takes
 };
 
 /// The worker that runs this now; null on a thread that is none. Good until the next switch.

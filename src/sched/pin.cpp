@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sched/loop.hpp"
+
+#include <weft/pin_guard.hpp>
+
+namespace weft::detail {
+
+bool pin_task() noexcept {
+  impl::task* const self = impl::current_task();
+  if (self == nullptr || self->way.is_pinned()) return false;
+  impl::worker& here = *impl::current_worker();
+  impl::running_fiber(here).pinned_to = &here;
+  here.expect_own();
+  self->way.pin();
+  return true;
+}
+
+void unpin_task() noexcept {
+  impl::task* const self = impl::current_task();
+  WEFT_CHECK(self != nullptr && self->way.is_pinned(), "a pin_guard ended in another task than it began in");
+  self->way.unpin();
+}
+
+}  // namespace weft::detail
