@@ -124,6 +124,9 @@ endif()
 if(WEFT_PLATFORM STREQUAL "interposed")
   target_compile_definitions(weft_internal_view INTERFACE WEFT_PLATFORM_INTERPOSED)
 endif()
+if(WEFT_FORCE_MIGRATION)
+  target_compile_definitions(weft_internal_view INTERFACE WEFT_FORCE_MIGRATION)
+endif()
 
 # weft_add_library(name [STATIC|SHARED|OBJECT]): all of weft as one library.
 function(weft_add_library name)

@@ -68,7 +68,10 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   }
   if (!WEFT_LIKELY(!fresh.has(task_mark::has_extras))) fresh.own_extras().locals.clear();
   fresh.note_progress(outcome);
-  self.running = nullptr;
+  {
+    const runtime_section in;  // the stack is the worker's, and has borne others
+    self.running = nullptr;
+  }
   const task_ending ending =
       fresh.handle.finish();  // from here on the record may be gone, unless nobody holds it
   if (ending.duty == finish_duty::free_record) {
