@@ -93,6 +93,7 @@ set(WEFT_SOURCES
     src/sched/loop.cpp
     src/sched/no_suspend.cpp
     src/sched/nursery.cpp
+    src/sched/overflow_fate.cpp
     src/sched/pin.cpp
     src/sched/pool.cpp
     src/sched/runtime.cpp

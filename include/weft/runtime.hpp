@@ -42,6 +42,16 @@ enum class placement : std::uint8_t {
   round_robin,  ///< to the workers in turn
 };
 
+/// What happens when a task runs past the end of its stack. Either way it is reported first, with its name and a backtrace.
+enum class overflow : std::uint8_t {
+  abort,  ///< the process ends
+  /// The task fails with errc::stack_overflow, and its worker goes on. Its stack is left as it is, with everything on it: no
+  /// destructor runs, what it has locked stays locked, and the memory comes back when the runtime ends. For programs that
+  /// recurse over what others send them and would rather lose a task than the process. Where the overflow comes in the middle of
+  /// a wait, the process ends all the same.
+  fail_task,
+};
+
 /// What a worker has done so far.
 struct worker_statistics {
   std::uint64_t tasks = 0;          ///< ended there
@@ -59,6 +69,7 @@ struct runtime_options {
   bool steal = true;                 ///< whether workers take from each other at all; see set_stealing()
   leftovers at_end =
       leftovers::cancelled;  ///< what happens to tasks that are alive when main, or the runtime, ends
+  overflow on_overflow = overflow::abort;
 };
 
 /// A number of workers on which tasks run. Several may exist at a time; none lives by itself.

@@ -29,6 +29,7 @@ struct fiber : context {
   const std::byte* watermark = nullptr;  // below it there is little room left
   fiber* next = nullptr;                 // among a worker's spare ones
   worker* pinned_to = nullptr;           // where its task goes on, if that is pinned
+  fiber* below = nullptr;                // where its task stood when it took this one
   std::uint32_t depth = 0;               // how many stacks its task had when it took this one
   bool is_for_one = false;               // its loop runs one task, which has asked for this stack
 

@@ -10,9 +10,14 @@
 #include "stack/registry.hpp"
 
 #include <weft/cancelled.hpp>
+#include <weft/error.hpp>
 #include <weft/this_fiber.hpp>
 
+#include <exception>
+#include <new>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #if WEFT_HAS_RETURN_THUNK
 // What WEFT_RETURNS_BY_JUMP makes of a `ret`. The name is the compiler's.
@@ -56,6 +61,21 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   in->fail(detail::error_in(failed.body));
 }
 
+// What is left to be done when a task has ended in one way or another: shows its outcome, and lets go of its record.
+WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexcept {
+  ended.note_progress(outcome);
+  const task_ending ending =
+      ended.handle.finish();  // from here on the record may be gone, unless nobody holds it
+  if (ending.duty == finish_duty::free_record) {
+    if (!WEFT_LIKELY(outcome != task_outcome::error))
+      dispose_of_error(ended, nursery_core::from(ending.owner));
+    clear_result(ended, outcome);
+    release_edge(ended.record_edge());
+    if (ending.owner != 0) release_edge(nursery_core::from(ending.owner));
+  }
+  return ending;
+}
+
 // What a task does, from its first moment to its last touch of its record: nobody but itself is seen to do it.
 [[gnu::noinline]] task_ending carry_out(fiber& self, task& fresh) noexcept {
   acquire_edge(fresh.record_edge());
@@ -67,21 +87,11 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
     fresh.code->drop(fresh.body);
   }
   if (!WEFT_LIKELY(!fresh.has(task_mark::has_extras))) fresh.own_extras().locals.clear();
-  fresh.note_progress(outcome);
   {
     const runtime_section in;  // the stack is the worker's, and has borne others
     self.running = nullptr;
   }
-  const task_ending ending =
-      fresh.handle.finish();  // from here on the record may be gone, unless nobody holds it
-  if (ending.duty == finish_duty::free_record) {
-    if (!WEFT_LIKELY(outcome != task_outcome::error))
-      dispose_of_error(fresh, nursery_core::from(ending.owner));
-    clear_result(fresh, outcome);
-    release_edge(fresh.record_edge());
-    if (ending.owner != 0) release_edge(nursery_core::from(ending.owner));
-  }
-  return ending;
+  return conclude(fresh, outcome);
 }
 
 // Runs a task to its end, as a plain call. When this returns, the stack may be another worker's.
@@ -132,12 +142,15 @@ WEFT_UNWATCHED void begin_on_own_stack(fiber& self, task& fresh) noexcept {
 
 // -- The second half of a join that somebody else runs than its caller ------------------------------------------------
 
-task_outcome run_join_arm(void* body) noexcept {
-  auto& arm = **static_cast<detail::join_job**>(body);
-  arm.run(arm);
+task_outcome end_join_arm(detail::join_job& arm) noexcept {
   // From here on the caller may be gone, and the arm with it.
   if (detail::join_waiter* const waiter = arm.end.finish()) pool::wake_caller(task::of(*waiter));
   return task_outcome::value;
+}
+task_outcome run_join_arm(void* body) noexcept {
+  auto& arm = **static_cast<detail::join_job**>(body);
+  arm.run(arm, nullptr);
+  return end_join_arm(arm);
 }
 void drop_join_arm(void* /*body*/) noexcept { WEFT_CHECK(false, "JA1: an arm of a join was dropped"); }
 constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, .clear = nullptr};
@@ -154,18 +167,19 @@ bool is_further_in(const void* frame, const void* than) noexcept {
   return on.running == other_on.running && on.depth > other_on.depth;
 }
 
-// The task in whose frame an arm lies: found by the stack, so that a join need not write it down.
-task& caller_of(const detail::join_job& arm) noexcept {
+// The task in whose frame an arm lies: found by the stack, so that a join need not write it down. Null if that task has run past
+// the end of its stack, and is no more.
+task* caller_of(const detail::join_job& arm) noexcept {
   const stack_location where = process_slabs.find(arm.frame);
   WEFT_CHECK(where, "the caller of a join stands on a stack of weft's");
-  return *fiber::of(*where.slot).running;
+  return fiber::of(*where.slot).running;
 }
 
 // The context that an arm was made in. Its caller may have gone further in since: into blocks whose frames lie below the
 // arm's, or on a stack that was taken later.
-context_node* share_context_around(task& caller, const detail::join_job& arm) noexcept {
-  if (WEFT_LIKELY(!caller.has(task_mark::has_context))) return nullptr;
-  return caller.context.share_around(
+context_node* share_context_around(task* caller, const detail::join_job& arm) noexcept {
+  if (caller == nullptr || WEFT_LIKELY(!caller->has(task_mark::has_context))) return nullptr;
+  return caller->context.share_around(
       [&arm](const context_node& inner) { return is_further_in(inner.frame, arm.frame); });
 }
 
@@ -178,9 +192,10 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
     record = here.new_record();
   }
   task& made = **record;
-  task& caller = caller_of(arm);
+  task* const caller = caller_of(arm);
   made.code = &join_arm_code;
-  made.site.store(caller.site.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  made.site.store(caller == nullptr ? packed_site() : caller->site.load(std::memory_order_relaxed),
+                  std::memory_order_relaxed);
   made.inherit(nullptr);
   made.set_context(share_context_around(caller, arm));
   new (made.body) detail::join_job*(&arm);
@@ -200,6 +215,7 @@ WEFT_UNWATCHED void run_call(fiber& self, const stack_call& call) noexcept {
   task& caller = *call.from->running;
   self.running = &caller;
   self.depth = call.from->depth + 1;
+  self.below = call.from;
   self.pinned_to = call.from->pinned_to;
   {
     const borrowed_identity as_caller(self, *call.from);
@@ -249,6 +265,28 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
       default: WEFT_CHECK(false, "a runnable of a kind that no worker runs");
     }
   }
+}
+
+// What was in the body of the task, its closure, is left there with all else that is abandoned.
+void abandon(worker& here, fiber& gone) noexcept {
+  task& failed = *gone.running;
+  const std::exception_ptr error =
+      std::make_exception_ptr(std::system_error(make_error_code(errc::stack_overflow)));
+  for (fiber* each = &gone; each != nullptr;) {
+    fiber& stack = *std::exchange(each, each->depth == 0 ? nullptr : each->below);
+    stack.running = nullptr;
+    here.of().keep_abandoned(stack);
+  }
+  if (failed.has(task_mark::has_extras)) failed.own_extras().locals.clear();
+  task_outcome outcome = task_outcome::error;
+  if (failed.code == &join_arm_code) {  // its caller has the error
+    detail::join_job& arm = **reinterpret_cast<detail::join_job**>(failed.body);
+    arm.run(arm, &error);
+    outcome = end_join_arm(arm);
+  } else {
+    new (failed.body) std::exception_ptr(error);
+  }
+  pool::end(here, failed, conclude(failed, outcome));
 }
 
 WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED void leave_until_claimed(task& self) noexcept {

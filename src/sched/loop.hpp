@@ -34,6 +34,9 @@ WEFT_SWITCHES void let_children_run(task& self) noexcept;
 /// nothing was called.
 [[nodiscard]] WEFT_SWITCHES bool try_call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept;
 
+/// The task that stood on the fiber is not to go on: it has failed.
+void abandon(worker& here, fiber& gone) noexcept;
+
 /// What a thread does that is a worker: runs the loop until the pool shuts down.
 WEFT_SWITCHES void run_worker(worker& self) noexcept;
 

@@ -5,6 +5,7 @@
 #include "base/report.hpp"
 #include "sched/identity.hpp"
 #include "sched/loop.hpp"
+#include "sched/overflow_fate.hpp"
 #include "sched/sleep.hpp"
 #include "sched/unobserved.hpp"
 #include "stack/usage.hpp"
@@ -48,6 +49,7 @@ pool::~pool() {
 
 result<void> pool::start() noexcept {
   if (result<void> installed = install_overflow_handler(); !installed) return installed;
+  set_overflow_policy(&decide_on_overflow);
   result<void> started = start_workers();
   if (!started) stop();
   return started;
@@ -94,6 +96,12 @@ void pool::stop() noexcept {
   for (const auto& each : workers_) {
     while (each->spare_ != nullptr) each->unmake(each->take_spare());  // of one that was never started
     if (each->home_ != nullptr) records_.move_out(*std::exchange(each->home_, nullptr));
+  }
+  while (abandoned_ != nullptr) {
+    fiber& gone = *std::exchange(abandoned_, abandoned_->next);
+    stack_slot& slot = *gone.slot;
+    forget_context(gone);
+    stacks_.give(slot);
   }
   for (strangers& each : strangers_) {
     if (each.home != nullptr) records_.move_out(*std::exchange(each.home, nullptr));
@@ -298,6 +306,12 @@ void pool::place(task& fresh) noexcept {
 
 void pool::nap() noexcept {
   sleep_on_thread(default_platform::clock().now() + std::chrono::microseconds(100));
+}
+
+void pool::keep_abandoned(fiber& gone) noexcept {
+  const scoped_hold hold(abandoned_lock_);
+  gone.next = abandoned_;
+  abandoned_ = &gone;
 }
 
 void pool::put_off(runnable later) noexcept {

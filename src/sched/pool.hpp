@@ -39,6 +39,7 @@ struct pool_options {
   std::uint32_t most_attempts = 4;  ///< victims a search looks at, at most
   bool steal = true;
   bool cancels_leftovers = true;  ///< at the end
+  bool fails_tasks_that_overflow = false;
 };
 
 class pool : private forked_party {
@@ -147,6 +148,8 @@ class pool : private forked_party {
   void tell_of_push() noexcept { (void)idle_.after_push(); }
   /// Lets others go first, for want of memory.
   static void nap() noexcept;
+  /// Keeps a stack that nobody will stand on any more, but that others may know addresses in.
+  void keep_abandoned(fiber& gone) noexcept;
   /// Puts something off that cannot be begun for want of a stack.
   void put_off(runnable later) noexcept;
 
@@ -239,6 +242,8 @@ class pool : private forked_party {
   std::atomic<bool> is_cancelled_{false};
   std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;
+  default_platform::mutex abandoned_lock_;
+  fiber* abandoned_ = nullptr;  // stacks that their tasks have run past, until the end
   mutable default_platform::mutex
       extras_lock_;  // nothing that a task has on the heap goes while somebody looks at it
 };

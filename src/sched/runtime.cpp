@@ -93,6 +93,7 @@ impl::pool_options checked(const runtime_options& how) {
   options.fresh = how.fresh;
   options.most_attempts = how.steal_attempts;
   options.steal = how.steal;
+  options.fails_tasks_that_overflow = how.on_overflow == overflow::fail_task;
   options.seed = how.seed != 0 ? how.seed : impl::default_platform::entropy::seed();
   if (how.workers > most_workers)
     throw std::invalid_argument("runtime_options::workers is " + std::to_string(how.workers) +

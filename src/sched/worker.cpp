@@ -4,6 +4,7 @@
 
 #include "sched/identity.hpp"
 #include "sched/loop.hpp"
+#include "sched/overflow_fate.hpp"
 #include "sched/pool.hpp"
 
 #include <algorithm>
@@ -407,6 +408,7 @@ fiber* worker::try_make_fiber(stack_class of) noexcept {
   if (!slot) return nullptr;
   auto* const made = new ((*slot)->high() - fiber::room()) fiber;
   made->slot = *slot;
+  (*slot)->owner.store(&whoever_runs, std::memory_order_relaxed);  // relaxed: read by who runs on it
   constexpr std::size_t reserve = std::size_t{32} << 10U;
   made->watermark = reinterpret_cast<std::byte*>((*slot)->low) + std::min(reserve, (*slot)->size() / 4);
   make_context(*made, (*slot)->low, (*slot)->size() - fiber::room(), &fiber_entry, made);
@@ -438,6 +440,7 @@ void worker::do_duty() noexcept {
     case duty::requeue: return push_ready(*static_cast<task*>(with), false);
     case duty::keep: return keep_spare(*static_cast<fiber*>(with));
     case duty::unmake: return unmake(*static_cast<fiber*>(with));
+    case duty::abandon: return abandon(*this, *static_cast<fiber*>(with));
   }
 }
 

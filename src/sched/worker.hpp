@@ -183,7 +183,7 @@ class worker : public worker_carrier, public detail::worker_front {
 
   // -- What is to be done on the other side of a switch --------------------------------------------------------------
 
-  enum class duty : std::uint8_t { nothing, park, requeue, requeue_behind, keep, unmake };
+  enum class duty : std::uint8_t { nothing, park, requeue, requeue_behind, keep, unmake, abandon };
   void leave_duty(duty what, void* with) noexcept {
     duty_ = what;
     duty_with_ = with;
@@ -199,6 +199,10 @@ class worker : public worker_carrier, public detail::worker_front {
     }
   }
   void do_duty() noexcept;
+  /// Whether it is in the middle of going from one stack to another.
+  [[nodiscard]] bool is_between_stacks() const noexcept {
+    return duty_ != duty::nothing || static_cast<bool>(handed_);
+  }
 
   /// Puts something back that it has taken and cannot begin.
   void put_back(runnable taken) noexcept;

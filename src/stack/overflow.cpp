@@ -31,6 +31,15 @@ constexpr std::size_t signal_frame_slack = 1024;
 // How far below the stack pointer a function may write without moving it, and some.
 constexpr std::ptrdiff_t red_zone = 512;
 
+// Who runs on a stack; null if nobody knows.
+const stack_owner* owner_of(const stack_slot& slot, stack_owner& room) noexcept {
+  // relaxed: written by the very thread that faulted.
+  const stack_owner* const owner = slot.owner.load(std::memory_order_relaxed);
+  if (owner == nullptr || owner->now_on == nullptr) return owner;
+  room = owner->now_on(slot);
+  return &room;
+}
+
 void name_owner(text_line& line, const stack_owner* owner) noexcept {
   if (owner == nullptr) {
     line << "an unnamed fiber";
@@ -68,7 +77,8 @@ void report_stray_access(const stack_location& runner) noexcept {
   line << "a stack's guard was touched by code running on ";
   if (runner) {
     line << "the stack of ";
-    name_owner(line, runner.slot->owner.load(std::memory_order_relaxed));
+    stack_owner room;
+    name_owner(line, owner_of(*runner.slot, room));
   } else {
     line << "a stack that is not weft's";
   }
@@ -76,13 +86,14 @@ void report_stray_access(const stack_location& runner) noexcept {
   report(line);
 }
 
-[[noreturn]] void overflowed(const stack_slot& slot, const siginfo_t& info, void* signal_context,
-                             const char* what) noexcept {
-  // relaxed: written by the very thread that faulted.
-  const overflow_event event{&slot, slot.owner.load(std::memory_order_relaxed), info.si_addr, signal_context};
+fault_verdict overflowed(const stack_slot& slot, const siginfo_t& info, void* signal_context,
+                         const char* what) noexcept {
+  stack_owner room;
+  const overflow_event event{&slot, owner_of(slot, room), info.si_addr, signal_context};
   report_overflow(event, what);
-  if (overflow_policy policy = current_policy.load(std::memory_order_relaxed)) policy(event);
-  std::abort();
+  const overflow_policy policy = current_policy.load(std::memory_order_relaxed);
+  if (policy == nullptr || policy(event) == overflow_verdict::abort) std::abort();
+  return fault_verdict::handled;
 }
 
 // Whether the interrupted code was a signal handler on this thread's alternate stack, as we are.
@@ -111,7 +122,7 @@ fault_verdict on_fault(const siginfo_t& info, void* signal_context) noexcept {
     // A signal found no room for its frame, and the kernel gives no address.
     const auto needed = static_cast<std::ptrdiff_t>(::getauxval(AT_MINSIGSTKSZ) + signal_frame_slack);
     if (sp - runner.slot->low < needed && sp <= runner.slot->high()) {
-      overflowed(*runner.slot, info, signal_context, "a signal arrived and its frame did not fit");
+      return overflowed(*runner.slot, info, signal_context, "a signal arrived and its frame did not fit");
     }
     return fault_verdict::not_ours;
   }
@@ -122,7 +133,7 @@ fault_verdict on_fault(const siginfo_t& info, void* signal_context) noexcept {
   const bool at_end =
       own_guard && (sp == nullptr || (sp >= runner.slot->low && sp - runner.slot->low < red_zone));
   if (at_end || (runner && sp != nullptr && left_at_lower_end(*runner.slot, sp))) {
-    overflowed(*runner.slot, info, signal_context, "it left its stack at the lower end");
+    return overflowed(*runner.slot, info, signal_context, "it left its stack at the lower end");
   }
   if (guard_hit) report_stray_access(runner);
   return fault_verdict::not_ours;

@@ -29,10 +29,14 @@ struct overflow_event {
   void* signal_context;      // the handler's third argument
 };
 
-/// Runs in the fault handler, after the report. It may leave by switching stacks, with SIGSEGV still blocked on
-/// the thread: unblock it first, or the next overflow there ends the process unnamed. Where it returns, the
-/// process aborts.
-using overflow_policy = void (*)(const overflow_event& event) noexcept;
+/// What becomes of the thread.
+enum class overflow_verdict : unsigned char {
+  abort,     ///< the process ends
+  diverted,  ///< it goes on elsewhere: see divert()
+};
+
+/// Runs in the fault handler, after the report.
+using overflow_policy = overflow_verdict (*)(const overflow_event& event) noexcept;
 
 /// Sets the policy; nullptr means abort. Returns the one before.
 overflow_policy set_overflow_policy(overflow_policy policy) noexcept;

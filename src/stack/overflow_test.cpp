@@ -75,7 +75,7 @@ TEST(Overflow, AFiberWithoutANameIsStillReported) {
 
 TEST(Overflow, ThePolicyIsAskedAfterTheReport) {
   const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
-    set_overflow_policy([](const overflow_event& event) noexcept {
+    set_overflow_policy([](const overflow_event& event) noexcept -> overflow_verdict {
       std::_Exit(event.owner != nullptr && event.owner->id == 9 && event.stack->size() == stack_class::usual
                      ? 33
                      : 34);
@@ -87,9 +87,9 @@ TEST(Overflow, ThePolicyIsAskedAfterTheReport) {
   EXPECT_TRUE(outcome.mentioned("stack overflow in fiber 9 'judged'"));
 }
 
-TEST(Overflow, APolicyThatReturnsEndsInAbort) {
+TEST(Overflow, APolicyMayEndTheProcess) {
   const child_outcome outcome = in_guarded_child([](stack_pool& pool) {
-    set_overflow_policy([](const overflow_event&) noexcept {});
+    set_overflow_policy([](const overflow_event&) noexcept { return overflow_verdict::abort; });
     manual_fiber fiber(pool, stack_class(), owner("judged", 9), [](manual_fiber&) { recurse(0); });
     fiber.resume();
   });

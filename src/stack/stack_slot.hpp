@@ -20,11 +20,15 @@ enum class guard_method : unsigned char {
   protection,  // mprotect(PROT_NONE): splits the mapping
 };
 
+struct stack_slot;
+
 /// Who runs on a stack, for the report of an overflow. Outlives its time as a slot's owner.
 struct stack_owner {
   std::uint64_t id = 0;
   const char* name = nullptr;  // may be null
-  source_site site;            // where it was spawned
+  source_site site = {};       // where it was spawned
+  // For stacks that bear one after another: says who it is now. Async-signal-safe.
+  stack_owner (*now_on)(const stack_slot& stack) noexcept = nullptr;
 };
 
 /// One stack. Lives as long as its slab.

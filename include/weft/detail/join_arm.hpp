@@ -30,9 +30,12 @@ struct alignas(8) join_waiter {};
 
 /// What the library knows of an arm.
 struct alignas(8) join_job {
-  join_job(void (*function)(join_job&) noexcept, const void* at) noexcept : run(function), frame(at) {}
+  using run_function = void (*)(join_job&, const std::exception_ptr* failed) noexcept;
 
-  void (*const run)(join_job&) noexcept;  // by whoever has taken it: leaves the result in the arm
+  join_job(run_function function, const void* at) noexcept : run(function), frame(at) {}
+
+  // By whoever has taken it: leaves the result in the arm. With a failure: leaves that instead, and runs nothing.
+  const run_function run;
   // In the caller's stack, which tells who the caller is. (The arm itself may lie elsewhere: AddressSanitizer moves
   // locals to the heap.)
   const void* const frame;
@@ -151,8 +154,13 @@ class join_arm : public join_job {
     }
   }
 
-  static void run_taken(join_job& job) noexcept {
+  static void run_taken(join_job& job, const std::exception_ptr* failed) noexcept {
     auto& self = static_cast<join_arm&>(job);
+    if (failed != nullptr) {
+      new (&self.error) std::exception_ptr(*failed);
+      self.has_failed_ = true;
+      return;
+    }
     try {
       new (&self.value) kept(call_and_keep(self.second_));
       self.has_failed_ = false;

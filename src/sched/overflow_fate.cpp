@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "sched/overflow_fate.hpp"
+
+#include "arch/fault.hpp"
+#include "arch/switch.hpp"
+#include "sched/loop.hpp"
+#include "sched/pool.hpp"
+
+namespace weft::impl {
+namespace {
+
+stack_owner task_on(const stack_slot& stack) noexcept {
+  const task* const running = fiber::of(stack).running;
+  if (running == nullptr) return {.name = "(a worker)"};
+  return {.id = running->id(),
+          .name = running->has(task_mark::has_extras) && !running->name().empty() ? running->name().data()
+                                                                                  : nullptr,
+          .site = running->spawned_at()};
+}
+
+// On the stack of the thread. Nobody comes back to where it stands now.
+[[noreturn]] WEFT_UNWATCHED WEFT_SWITCHES void leave_for_good(void* raw) noexcept {
+  worker& here = *static_cast<worker*>(raw);
+  fiber& gone = running_fiber(here);
+  here.leave_duty(worker::duty::abandon, &gone);
+  switch_context<switch_edge::unordered>(here, gone, here.take_spare());
+  __builtin_trap();
+}
+
+// Whether a task may be taken off where it stands: it is at nobody's but its own.
+bool may_be_abandoned(worker& here) noexcept {
+  if (here.current == &here.native || here.is_between_stacks()) return false;
+  const task* const running = running_fiber(here).running;
+  if (running == nullptr) return false;
+  const wait_word wait = running->claim.word_approx();
+  return !wait.is_claimable() && !wait.is_claimed();
+}
+
+}  // namespace
+
+const stack_owner whoever_runs{.now_on = &task_on};
+
+overflow_verdict decide_on_overflow(const overflow_event& event) noexcept {
+  constexpr std::ptrdiff_t red_zone = 256;
+  worker* const here = current_worker();
+  if (here == nullptr || !here->of().options().fails_tasks_that_overflow || !may_be_abandoned(*here))
+    return overflow_verdict::abort;
+  auto* const high = const_cast<char*>(static_cast<const char*>(here->native.lowest_in_use())) - red_zone;
+  return divert(event.signal_context, high, &leave_for_good, here) ? overflow_verdict::diverted
+                                                                   : overflow_verdict::abort;
+}
+
+}  // namespace weft::impl
