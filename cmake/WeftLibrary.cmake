@@ -20,6 +20,7 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/completion.hpp
     include/weft/detail/duration.hpp
     include/weft/detail/join_arm.hpp
+    include/weft/detail/lone_cell.hpp
     include/weft/detail/mpmc_ring.hpp
     include/weft/detail/nursery_access.hpp
     include/weft/detail/race_identity.hpp
@@ -139,6 +140,9 @@ function(weft_add_library name)
            FILES ${WEFT_PUBLIC_HEADERS} "${WEFT_GENERATED_INCLUDE}/weft/version.hpp"
   )
   target_compile_features(${name} PUBLIC cxx_std_20)
+  if(WEFT_SINGLE_THREADED)
+    target_compile_definitions(${name} PUBLIC WEFT_SINGLE_THREADED)
+  endif()
   set_target_properties(
     ${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON
                        CXX_EXTENSIONS OFF VERIFY_INTERFACE_HEADER_SETS ON

@@ -23,6 +23,15 @@ namespace detail {
 [[nodiscard]] runtime_core* core_of(runtime& of) noexcept;
 }  // namespace detail
 
+/// Whose threads the tasks run on.
+enum class runs_on : std::uint8_t {
+  own_threads,  ///< those of the runtime, all the time
+  /// The one that has made the runtime, and only while it waits for something of it: in handle::join(), at the end of a nursery,
+  /// in shutdown() and the destructor. One worker, no other threads. Others may spawn and resume, but not wait.
+  /// (A library built with WEFT_SINGLE_THREADED knows only this; there nobody else may do anything.)
+  caller,
+};
+
 /// What happens to tasks that nobody waits for any more.
 enum class leftovers : std::uint8_t {
   cancelled,  ///< they are asked to stop, and waited for
@@ -61,8 +70,9 @@ struct worker_statistics {
 
 /// How a runtime is made. What is left alone is chosen for the machine.
 struct runtime_options {
-  std::uint32_t workers = 0;  ///< 1 to 256; 0: as many as this process has processors
-  std::uint64_t seed = 0;     ///< all chance in the runtime comes from it; 0: a random one
+  std::uint32_t workers =
+      0;  ///< 1 to 256; 0: as many as this process has processors, or 1 on the caller's thread
+  std::uint64_t seed = 0;  ///< all chance in the runtime comes from it; 0: a random one
   victim_order victims = victim_order::random;
   placement fresh = placement::local;
   std::uint32_t steal_attempts = 4;  ///< victims that a worker looks at before it looks elsewhere, at most
@@ -70,6 +80,7 @@ struct runtime_options {
   leftovers at_end =
       leftovers::cancelled;  ///< what happens to tasks that are alive when main, or the runtime, ends
   overflow on_overflow = overflow::abort;
+  weft::runs_on runs_on = weft::runs_on::own_threads;
 };
 
 /// A number of workers on which tasks run. Several may exist at a time; none lives by itself.

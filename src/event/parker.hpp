@@ -67,6 +67,10 @@ class basic_parker {
     }
   }
 
+  /// Whether there is a token, as far as one can tell.
+  [[nodiscard]] bool has_token_approx() const noexcept {
+    return word_.state_approx() == sleep_state::notified;
+  }
   /// Whether the thread sleeps, as far as one can tell.
   [[nodiscard]] bool is_asleep_approx() const noexcept {
     const sleep_state state = word_.state_approx();

@@ -47,6 +47,9 @@ class timer_loop final : public event_loop {
 
   void interrupt() noexcept override { bed_.interrupt(); }
 
+  /// Whether no timer is pending.
+  [[nodiscard]] bool empty_approx() const noexcept { return timers_.earliest() == never; }
+
  private:
   system_clock clock_;
   futex_loop bed_;

@@ -9,11 +9,11 @@ namespace weft::impl {
 
 using end_word = decltype(task::handle);
 
-/// Waits on a thread that is no worker.
-inline void await_on_thread(end_word& of) noexcept {
+/// Waits on a thread that is no worker, for something of the pool.
+inline void await_on_thread(pool& there, end_word& of) noexcept {
   parker mine;
   if (!of.begin_wait(waiter_word(mine))) return;
-  mine.park();
+  (void)there.wait_on_thread(mine);
   WEFT_CHECK(of.is_done(), "woken before it was done");  // and that orders us after it
 }
 

@@ -46,8 +46,7 @@ struct office_with_calls : office<Items, Workers, Rules> {
     if (own_done && shared_done == Items) this->idle.shut_down();
   }
   [[nodiscard]] bool sees_work(std::size_t worker) {
-    return this->has_work() ||
-           (worker == 0 && !own_done && own.load(std::memory_order_relaxed) == 1);
+    return this->has_work() || (worker == 0 && !own_done && own.load(std::memory_order_relaxed) == 1);
   }
 
   void work_with_calls(std::size_t worker) {
@@ -66,8 +65,7 @@ struct office_with_calls : office<Items, Workers, Rules> {
 
 template <class Office>
 void staff_with_calls(world& in, Office& at, std::size_t workers) {
-  for (std::size_t w = 0; w < workers; ++w)
-    in.thread(worker_names[w], [&at, w] { at.work_with_calls(w); });
+  for (std::size_t w = 0; w < workers; ++w) in.thread(worker_names[w], [&at, w] { at.work_with_calls(w); });
 }
 
 template <class Rules>

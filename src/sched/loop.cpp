@@ -107,7 +107,7 @@ WEFT_UNWATCHED void run_task(fiber& self, task& fresh, void* edge) noexcept {
 }
 
 // A stack that is not needed gives way to a fiber that may go on. Comes back when somebody needs a loop.
-WEFT_UNWATCHED WEFT_SWITCHES void give_way(fiber& self, fiber& to) noexcept {
+WEFT_UNWATCHED WEFT_SWITCHES void give_way(fiber& self, context& to) noexcept {
   worker& here = *current_worker();
   here.leave_duty(worker::duty::keep, &self);
   switch_context<switch_edge::unordered>(here, self, to);
@@ -261,6 +261,7 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
           run_taken_arm(self, *static_cast<detail::join_job*>(next.address()));
         }
         break;
+      case runnable::kind::leave: give_way(self, here.native); break;
       case runnable::kind::call: run_call(self, *static_cast<stack_call*>(next.address())); break;
       default: WEFT_CHECK(false, "a runnable of a kind that no worker runs");
     }

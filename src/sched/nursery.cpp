@@ -56,7 +56,7 @@ bool nursery_core::close(bool is_cancelled) noexcept {
   if (!children_.close()) {
     task* const self = current_task();
     if (self == nullptr) {
-      await_on_thread(children_.wait_word());
+      await_on_thread(home_, children_.wait_word());
     } else if (!await_in_task(*self, children_.wait_word(), wait_kind::cancellable)) {
       if (!std::exchange(is_cancelled, true)) cancel();
       (void)await_in_task(*self, children_.wait_word(), wait_kind::shielded);

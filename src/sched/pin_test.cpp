@@ -222,8 +222,7 @@ TEST(Pin, DoesNothingOnAThread) {
 
 // Many pinned and free ones, woken from everywhere, while workers fall asleep all the time.
 TEST(PinStorm, EverybodyComesBackWhereItWas) {
-  const std::uint64_t rounds =
-      testing::storm_length{.usual = 3'000, .slow = 150, .long_run = 300'000}.now();
+  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 150, .long_run = 300'000}.now();
   impl::xoshiro256ss random(testing::test_seed());
   weft::run(
       [&] {
@@ -242,8 +241,7 @@ TEST(PinStorm, EverybodyComesBackWhereItWas) {
                     waker.join();
                     break;
                   }
-                  default:
-                    join([] { this_fiber::yield(); }, [] { this_fiber::yield(); });
+                  default: join([] { this_fiber::yield(); }, [] { this_fiber::yield(); });
                 }
                 ASSERT_EQ(thread_here(), before);
               }

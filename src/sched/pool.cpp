@@ -62,14 +62,8 @@ result<void> pool::start_workers() noexcept {
     each.home = *home;
   }
   for (const auto& each : workers_) {
-    const result<record_slab::home*> home = records_.move_in();
-    if (!home) return home.error();
-    each->home_ = *home;
-    for (int i = 0; i < 2; ++i) {
-      fiber* const made = each->try_make_fiber();
-      if (made == nullptr) return errc::out_of_stacks;
-      each->keep_spare(*made);
-    }
+    if (result<void> furnished = furnish(*each); !furnished) return furnished;
+    if (options_.runs_on_caller) continue;
     const auto body = [](void* raw) {
       auto& self = *static_cast<worker*>(raw);
       begin_worker();
@@ -89,13 +83,46 @@ result<void> pool::start_workers() noexcept {
   return {};
 }
 
+result<void> pool::furnish(worker& made) noexcept {
+  const result<record_slab::home*> home = records_.move_in();
+  if (!home) return home.error();
+  made.home_ = *home;
+  for (int i = 0; i < 2; ++i) {
+    fiber* const first = made.try_make_fiber();
+    if (first == nullptr) return errc::out_of_stacks;
+    made.keep_spare(*first);
+  }
+  if (!options_.runs_on_caller) return {};
+  made.looks_aside_.store(true, std::memory_order_relaxed);  // and sees there when to stop
+  return driver_faults_.install();
+}
+
+// The thread becomes the only worker, for as long as it waits.
+bool pool::drive(parker& mine, time_point deadline) noexcept {
+  WEFT_CHECK(driver_ == nullptr && current_worker() == nullptr,
+             "one thread at a time waits for a runtime that runs on its caller's thread, and none of a task");
+  worker& self = *workers_.front();
+  driver_ = &mine;
+  drive_until_ = deadline;
+  begin_worker();
+  WEFT_CHECK(attach(self).has_value(), "this thread cannot carry fibers: a hardware shadow stack is active");
+  while (!mine.has_token_approx() && (deadline == never || self.clock_.now() < deadline)) run_worker(self);
+  detach(self);
+  end_worker();
+  acquire_edge(this);
+  driver_ = nullptr;
+  return mine.park_until(time_point::min());  // takes the token, if it is there
+}
+
 void pool::stop() noexcept {
   idle_.shut_down();
   for (default_platform::thread& each : threads_) each.join();
   threads_.clear();
   for (const auto& each : workers_) {
     while (each->spare_ != nullptr) each->unmake(each->take_spare());  // of one that was never started
-    if (each->home_ != nullptr) records_.move_out(*std::exchange(each->home_, nullptr));
+    if (each->home_ == nullptr) continue;
+    if (options_.runs_on_caller) each->home_->flush();
+    records_.move_out(*std::exchange(each->home_, nullptr));
   }
   while (abandoned_ != nullptr) {
     fiber& gone = *std::exchange(abandoned_, abandoned_->next);
@@ -112,7 +139,7 @@ bool pool::drain(time_point deadline) noexcept {
   WEFT_CHECK(worker_here() == nullptr, "a pool is drained by a thread that is not one of its workers");
   census_.close();
   while (!census_.is_quiet(rows_)) {
-    if (!drained_.park_until(deadline)) return census_.is_quiet(rows_);
+    if (!wait_on_thread(drained_, deadline)) return census_.is_quiet(rows_);
   }
   return true;
 }

@@ -40,6 +40,7 @@ struct pool_options {
   bool steal = true;
   bool cancels_leftovers = true;  ///< at the end
   bool fails_tasks_that_overflow = false;
+  bool runs_on_caller = false;  ///< no threads: who waits runs the only worker
 };
 
 class pool : private forked_party {
@@ -173,6 +174,14 @@ class pool : private forked_party {
 
   /// Turns strangers away.
   void close() noexcept { census_.close(); }
+  /// Waits on a thread that is no worker, until the parker has its token or the deadline has passed: whether it has.
+  bool wait_on_thread(parker& mine, time_point deadline = never) noexcept {
+    return WEFT_LIKELY(!options_.runs_on_caller) ? mine.park_until(deadline) : drive(mine, deadline);
+  }
+  /// Whether the thread that lends itself has waited long enough, and its worker is to let it go.
+  [[nodiscard]] bool is_driver_done() const noexcept {
+    return driver_ != nullptr && driver_->has_token_approx();
+  }
   /// No strangers any more; returns once all tasks have ended, or at the deadline: whether they have. By one thread that is no
   /// worker.
   bool drain(time_point deadline = never) noexcept;
@@ -215,6 +224,8 @@ class pool : private forked_party {
   void release_of_stranger(task& done) noexcept;
   [[nodiscard]] const std::vector<census::row>& rows() const noexcept { return rows_; }
   [[nodiscard]] result<void> start_workers() noexcept;
+  [[nodiscard]] result<void> furnish(worker& made) noexcept;
+  bool drive(parker& mine, time_point deadline) noexcept;
   void note_fork() noexcept;
   void place(task& fresh) noexcept;
   [[nodiscard]] worker& next_in_turn() noexcept;
@@ -242,6 +253,9 @@ class pool : private forked_party {
   std::atomic<bool> is_cancelled_{false};
   std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;
+  parker* driver_ = nullptr;  // whoever has lent its thread to the only worker
+  time_point drive_until_ = never;
+  alternate_stack driver_faults_;
   default_platform::mutex abandoned_lock_;
   fiber* abandoned_ = nullptr;  // stacks that their tasks have run past, until the end
   mutable default_platform::mutex

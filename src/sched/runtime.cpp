@@ -93,11 +93,23 @@ impl::pool_options checked(const runtime_options& how) {
   options.fresh = how.fresh;
   options.most_attempts = how.steal_attempts;
   options.steal = how.steal;
+  options.runs_on_caller = detail::is_single_threaded || how.runs_on == runs_on::caller;
   options.fails_tasks_that_overflow = how.on_overflow == overflow::fail_task;
   options.seed = how.seed != 0 ? how.seed : impl::default_platform::entropy::seed();
   if (how.workers > most_workers)
     throw std::invalid_argument("runtime_options::workers is " + std::to_string(how.workers) +
                                 "; a runtime has 1 to 256, or 0 for as many as there are processors");
+  if (options.runs_on_caller) {
+    if (how.workers > 1)
+      throw std::invalid_argument("runtime_options::workers is " + std::to_string(how.workers) +
+                                  "; a runtime that runs on its caller's thread has 1" +
+                                  (detail::is_single_threaded ? " (weft is built for a single thread)" : ""));
+    if (impl::current_task() != nullptr)
+      throw std::invalid_argument(
+          "runtime_options::runs_on is caller in a task; a plain thread makes such a runtime, and waits for "
+          "it");
+    options.workers = 1;
+  }
   if (how.steal_attempts == 0)
     throw std::invalid_argument(
         "runtime_options::steal_attempts is 0; a worker looks at 1 victim or more (to forbid it, set steal "

@@ -87,7 +87,7 @@ struct task : basic_record<default_platform> {
   cancel_flag cancel;                                     // anyone's
   std::atomic<task_outcome> outcome{task_outcome::none};  // and how far it has come
   std::atomic<std::uint8_t> marks{0};                     // relaxed: written before it is published
-  route way;                    // whoever's it is
+  route way;                                              // whoever's it is
   std::uint8_t no_suspend = 0;  // the running task's own: how often it has forbidden itself to wait
 
   std::atomic<packed_site> site{packed_site()};  // relaxed: a note for those who look

@@ -23,7 +23,7 @@ namespace {
 [[gnu::noinline]] void await_slowly(impl::task& child) {
   if (child.home().is_forked()) fail(errc::forked);
   impl::task* const self = impl::current_task();
-  if (self == nullptr) return impl::await_on_thread(child.handle);
+  if (self == nullptr) return impl::await_on_thread(child.home(), child.handle);
   if (!impl::await_in_task(*self, child.handle, impl::wait_kind::cancellable)) throw cancelled();
 }
 

@@ -113,6 +113,7 @@ runnable worker::take_from(global_queue& lane) noexcept {
 // Before all others, but not for ever: what is its own every other time, what is urgent so often in a row.
 runnable worker::pick_aside() noexcept {
   if (pool_.is_forked()) pool::fail_in_child();
+  if (pool_.is_driver_done()) return {runnable::kind::leave, this};
   own_turn_ = !own_turn_;
   if (own_turn_) {
     if (const runnable own = take_own()) return own;
@@ -220,9 +221,14 @@ runnable worker::find_or_sleep() noexcept {
     }
     home_->flush();
     if (pool_.census_.is_last_one_out(pool_.rows())) pool_.drained_.unpark();
-    const time_point until = pool_.caretaker_.begin(std::exchange(has_run, false), clock_.now());
+    if (const runnable leave = leave_if_asked()) {
+      if (searching) beds.found_work(index_);
+      return leave;
+    }
+    const time_point chores = pool_.caretaker_.begin(std::exchange(has_run, false), clock_.now());
+    const time_point until = std::min(chores, pool_.drive_until_);
     const idle_end end = beds.sleep(index_, until, host);
-    if (until != never) do_chore(pool_.caretaker_.end(end == idle_end::deadline));
+    if (chores != never) do_chore(pool_.caretaker_.end(end == idle_end::deadline && clock_.now() >= chores));
     if (end == idle_end::closed) return {};
     searching = true;
     if (const runnable found = pick()) {
@@ -232,11 +238,21 @@ runnable worker::find_or_sleep() noexcept {
   }
 }
 
+// A thread that has lent itself goes when it has what it waited for, or at its deadline.
+runnable worker::leave_if_asked() noexcept {
+  if (!pool_.options_.runs_on_caller) return {};
+  const bool is_late = pool_.drive_until_ != never && clock_.now() >= pool_.drive_until_;
+  if (is_late || pool_.is_driver_done()) return {runnable::kind::leave, this};
+  WEFT_CHECK(!detail::is_single_threaded || pool_.drive_until_ != never || !pool_.loop_.empty_approx(),
+             "all tasks wait, and nothing is left that could wake them");
+  return {};
+}
+
 // Nothing has happened for a while: there is time to give memory back, until something does.
 void worker::do_chore(chore what) noexcept {
   const auto is_idle = [this] {
-    return !has_work_approx() && own_box_.empty_approx() && pool_.global_.empty() && !pool_.has_work_in_lanes() &&
-           !pool_.idle_.is_shut_down();
+    return !has_work_approx() && own_box_.empty_approx() && pool_.global_.empty() &&
+           !pool_.has_work_in_lanes() && !pool_.idle_.is_shut_down();
   };
   constexpr std::size_t at_once = 8;
   switch (what) {

@@ -236,6 +236,7 @@ class worker : public worker_carrier, public detail::worker_front {
   void push_without_memory(runnable made) noexcept;
   [[nodiscard]] runnable pick_among_all() noexcept;
   [[nodiscard]] runnable find_or_sleep() noexcept;
+  [[nodiscard]] runnable leave_if_asked() noexcept;
   [[nodiscard]] runnable pick_oldest() noexcept;
   [[nodiscard]] runnable pick_usual() noexcept;
   void push_aside(runnable ready, task& woken) noexcept;

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <weft/config.hpp>
+#include <weft/detail/lone_cell.hpp>
 #include <weft/detail/sanitizers.hpp>
 
 #include <atomic>
@@ -64,11 +65,22 @@ class plain_cell {
   T value_{};
 };
 
+#ifdef WEFT_SINGLE_THREADED
+/// Whether this is a library for one thread, whose atomics are none.
+inline constexpr bool is_single_threaded = true;
+template <class T>
+using chosen_atomic = lone_cell<T>;
+#else
+inline constexpr bool is_single_threaded = false;
+template <class T>
+using chosen_atomic = std::atomic<T>;
+#endif
+
 /// The real thing: std::atomic and the machine's own barriers under the seam's names.
 struct std_atomics {
   /// An atomic.
   template <class T>
-  using atomic = std::atomic<T>;
+  using atomic = chosen_atomic<T>;
 
   /// Data that a protocol protects.
   template <class T>
@@ -85,7 +97,9 @@ struct std_atomics {
   }
 
   /// The barrier kind to construct things with.
-  [[nodiscard]] static barrier_kind barriers() noexcept { return available_barriers(); }
+  [[nodiscard]] static barrier_kind barriers() noexcept {
+    return is_single_threaded ? barrier_kind::asymmetric : available_barriers();
+  }
 
   /// The barrier of the side that runs all the time; see the top of this file.
   static void light_barrier(barrier_kind kind) noexcept {
@@ -98,6 +112,7 @@ struct std_atomics {
 
   /// The barrier of the side that runs rarely.
   static void heavy_barrier(barrier_kind kind) noexcept {
+    if (is_single_threaded) return;
     if (WEFT_LIKELY(kind == barrier_kind::asymmetric)) {
       fence_all_threads();
     } else {

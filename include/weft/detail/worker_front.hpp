@@ -30,12 +30,12 @@ struct worker_front;
 
 /// Lies at a fixed distance behind the beginning of a worker.
 struct alignas(contended_bytes) worker_front {
-  worker_front(barrier_kind kind, const std::atomic<std::uint32_t>& idle) noexcept
+  worker_front(barrier_kind kind, const std_atomics::atomic<std::uint32_t>& idle) noexcept
       : tasks(kind), idle_word(&idle), barriers(kind) {}
 
   work_deque tasks;
-  const std::atomic<std::uint32_t>* idle_word;  // of the pool
-  const std::byte* watermark = nullptr;         // below it a stack has little room left
+  const std_atomics::atomic<std::uint32_t>* idle_word;  // of the pool
+  const std::byte* watermark = nullptr;                 // below it a stack has little room left
   barrier_kind barriers;
 
   /// Adds to the deque, and sees to it that somebody comes for it. Returns false where there is no memory for that.

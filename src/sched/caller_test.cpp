@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tasks on the thread that waits for them. These run also in a library that is built for one thread.
+
+#include "support/scale.hpp"
+
+#include <weft/weft.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""us;
+
+const runtime_options here{.seed = 1, .runs_on = runs_on::caller};
+
+TEST(Caller, RunsOnTheThreadThatWaits) {
+  const std::thread::id mine = std::this_thread::get_id();
+  const auto there = weft::run([] { return std::this_thread::get_id(); }, here);
+  EXPECT_EQ(there, mine);
+}
+
+TEST(Caller, HasOneWorker) {
+  EXPECT_EQ(runtime(here).workers(), 1U);
+  EXPECT_THROW(runtime({.workers = 2, .runs_on = runs_on::caller}), std::invalid_argument);
+}
+
+TEST(Caller, GivesTheValueOrTheError) {
+  EXPECT_EQ(weft::run([] { return spawn([] { return 7; }).join(); }, here), 7);
+  EXPECT_THROW(weft::run([] { throw std::runtime_error("main"); }, here), std::runtime_error);
+}
+
+// Nothing happens before somebody waits.
+TEST(Caller, NothingRunsUntilSomebodyWaits) {
+  int ran = 0;
+  {
+    runtime there(here);
+    auto first = there.spawn([&] { return ++ran; });
+    auto second = there.spawn([&] { return ++ran; });
+    EXPECT_EQ(ran, 0);
+    EXPECT_EQ(first.state(), task_state::ready);
+    EXPECT_EQ(first.join(), 1);
+    EXPECT_EQ(second.join(), 2);
+    auto third = there.spawn([&] { return ++ran; });
+    third.detach();
+  }
+  EXPECT_GE(ran, 2);
+}
+
+// One that goes on for ever does not keep the thread from what it waited for.
+TEST(Caller, ComesBackWhileOthersGoOn) {
+  runtime there(here);
+  bool stop = false;
+  auto endless = there.spawn([&stop] {
+    while (!stop) this_fiber::yield();
+  });
+  auto other = there.spawn([&stop] {
+    while (!stop) this_fiber::yield();
+  });
+  EXPECT_EQ(there.spawn([] { return 3; }).join(), 3);
+  EXPECT_FALSE(endless.is_done());
+  stop = true;
+  endless.join();
+  other.join();
+}
+
+TEST(Caller, TakesTurns) {
+  std::string said;
+  weft::run(
+      [&said] {
+        nursery([&said](nursery& in) {
+          for (const char letter : {'a', 'b'})
+            in.spawn([&said, letter] {
+              for (int i = 0; i < 3; ++i) {
+                said += letter;
+                this_fiber::yield();
+              }
+            });
+        });
+      },
+      here);
+  EXPECT_EQ(said.size(), 6U);
+  EXPECT_NE(said, "aaabbb");
+  EXPECT_NE(said, "bbbaaa");
+}
+
+TEST(Caller, ANurseryOfAThread) {
+  runtime there(here);
+  std::uint64_t sum = 0;
+  nursery(there, [&](nursery& in) {
+    for (std::uint64_t i = 1; i <= 100; ++i) in.spawn([&sum, i] { sum += i; });
+  });
+  EXPECT_EQ(sum, 5'050U);
+}
+
+TEST(Caller, Sleeps) {
+  const auto before = std::chrono::steady_clock::now();
+  int order = 0;
+  weft::run(
+      [&order] {
+        auto late = spawn([&order] {
+          this_fiber::sleep_for(4ms);
+          EXPECT_EQ(order++, 1);
+        });
+        auto early = spawn([&order] {
+          this_fiber::sleep_for(1ms);
+          EXPECT_EQ(order++, 0);
+        });
+        late.join();
+        early.join();
+      },
+      here);
+  EXPECT_EQ(order, 2);
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 4ms);
+}
+
+std::uint64_t fib(unsigned n) {
+  if (n < 2) return n;
+  const auto [a, b] = join([n] { return fib(n - 1); }, [n] { return fib(n - 2); });
+  return a + b;
+}
+TEST(Caller, Joins) {
+  EXPECT_EQ(weft::run([] { return fib(20); }, here), 6'765U);
+}
+
+TEST(Caller, AJoinThatWaits) {
+  EXPECT_EQ(weft::run(
+                [] {
+                  const auto [a, b] = join(
+                      [] {
+                        this_fiber::sleep_for(100us);
+                        return 1;
+                      },
+                      [] { return 2; });
+                  return a + b;
+                },
+                here),
+            3);
+}
+
+TEST(Caller, SuspendsAndResumes) {
+  weft::run(
+      [] {
+        resumer by;
+        int step = 0;
+        auto waits = spawn([&] {
+          suspend("test", [&by](const resumer& mine) { by = mine; });
+          EXPECT_EQ(step, 1);
+        });
+        this_fiber::yield();
+        step = 1;
+        EXPECT_TRUE(by.resume());
+        EXPECT_FALSE(by.resume());
+        waits.join();
+      },
+      here);
+}
+
+TEST(Caller, Cancels) {
+  weft::run(
+      [] {
+        auto sleeps = spawn([] { this_fiber::sleep_for(std::chrono::hours(24)); });
+        this_fiber::yield();
+        sleeps.request_cancel();
+        EXPECT_THROW(sleeps.join(), std::system_error);
+      },
+      here);
+}
+
+TEST(Caller, WhatIsLeftIsCancelledAndAwaited) {
+  bool cleaned_up = false;
+  {
+    runtime there(here);
+    there
+        .spawn([&cleaned_up] {
+          const struct cleaner {
+            bool& done;
+            ~cleaner() { done = true; }
+          } guard{cleaned_up};
+          this_fiber::sleep_for(std::chrono::hours(24));
+        })
+        .detach();
+    there.spawn([] {}).join();
+  }
+  EXPECT_TRUE(cleaned_up);
+}
+
+TEST(Caller, ShutsDown) {
+  runtime there(here);
+  bool stopped = false;
+  there
+      .spawn([&stopped] {
+        try {
+          this_fiber::sleep_for(std::chrono::hours(24));
+        } catch (const cancelled&) {
+          stopped = true;
+          throw;
+        }
+      })
+      .detach();
+  there.spawn([] { this_fiber::sleep_for(1ms); }).join();  // meanwhile it has begun
+  EXPECT_TRUE(there.shutdown(std::chrono::hours(1)).still_alive.empty());
+  EXPECT_TRUE(stopped);
+  EXPECT_THROW((void)there.spawn([] {}), std::system_error);
+}
+
+TEST(Caller, HasWhatATaskMayHave) {
+  weft::run(
+      [] {
+        static const fiber_local<int> local;
+        *local = 1;
+        auto child =
+            spawn({.name = "child", .stack_bytes = std::size_t{64} << 10U, .priority = priority::high}, [] {
+              const pin_guard pinned;
+              this_fiber::yield();
+              *local = 2;
+              return std::string(this_fiber::name());
+            });
+        EXPECT_EQ(child.join(), "child");
+        EXPECT_EQ(*local, 1);
+      },
+      here);
+}
+
+TEST(Caller, ManyTasks) {
+  constexpr std::uint64_t count = testing::scaled(100'000, 2'000);
+  std::uint64_t sum = 0;
+  weft::run(
+      [&sum] {
+        nursery([&sum](nursery& in) {
+          for (std::uint64_t i = 0; i < count; ++i)
+            in.spawn([&sum] {
+              this_fiber::yield();
+              ++sum;
+            });
+        });
+      },
+      here);
+  EXPECT_EQ(sum, count);
+}
+
+TEST(Caller, SeveralRuntimesOneAfterTheOther) {
+  for (int i = 0; i < testing::scaled(1'000, 50); ++i)
+    EXPECT_EQ(weft::run([i] { return spawn([i] { return i; }).join(); }, here), i);
+}
+
+TEST(Caller, ATaskCannotMakeOne) {
+  weft::run([] { EXPECT_THROW(runtime there(here), std::invalid_argument); }, here);
+}
+
+#ifdef WEFT_SINGLE_THREADED
+TEST(CallerDeathTest, WhenNothingCanWakeAnybodyItSaysSo) {
+  EXPECT_DEATH(weft::run([] { suspend("nobody", [](const resumer&) {}); }, here),
+               "all tasks wait, and nothing is left that could wake them");
+}
+TEST(Caller, IsTheOnlyKind) {
+  const std::thread::id mine = std::this_thread::get_id();
+  EXPECT_EQ(weft::run([] { return std::this_thread::get_id(); }), mine);
+  EXPECT_THROW(runtime({.workers = 4}), std::invalid_argument);
+}
+#else
+// Others may spawn and resume.
+TEST(Caller, IsWokenByOtherThreads) {
+  runtime there(here);
+  resumer by;
+  auto waits = there.spawn([&by] { suspend("test", [&by](const resumer& mine) { by = mine; }); });
+  there.spawn([] { this_fiber::yield(); }).join();
+  std::thread other([&there, &by] {
+    std::this_thread::sleep_for(2ms);
+    there.spawn([by] { by.resume(); }).detach();
+  });
+  waits.join();
+  other.join();
+}
+#endif
+
+}  // namespace
+}  // namespace weft
