@@ -177,7 +177,7 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
   (void)record_slab::publish(made);
   place(made);
   // [PO-spawn] As in begin_here(), for a stranger that was let in before the door was closed.
-  if (is_cancelled_.load(std::memory_order_relaxed)) cancel_child(made, group);
+  if (stop_sign_.is_up()) cancel_child(made, group);
   return true;
 }
 
@@ -288,19 +288,13 @@ void pool::wake_cancelled(std::uintptr_t owner) noexcept {
   });
 }
 
-// Walks until nobody is left who was not asked. A task that is begun meanwhile by one that was asked already is asked as
-// it begins; one that was begun before is found by the next walk. [PO-spawn]
+// Who is begun meanwhile, and not seen by the walk, is asked by who begins it. [PO-spawn]
 void pool::cancel_all() noexcept {
-  is_cancelled_.store(true, std::memory_order_relaxed);  // relaxed: the barriers order it
-  bool found = true;
-  while (std::exchange(found, false)) {
-    records_.for_each_live([&found](const task& each, record_handle) {
-      if (each.cancel.requested()) return;
-      const_cast<task&>(each).cancel.request();
-      found = true;
-    });
-    cancel_flag::settle(barriers_);
-  }
+  stop_sign_.put_up(barriers_);
+  records_.for_each_live([](const task& each, record_handle) {
+    if (!each.cancel.requested()) const_cast<task&>(each).cancel.request();
+  });
+  cancel_flag::settle(barriers_);
   records_.for_each_live([](const task& each, record_handle) {
     auto& waiting = const_cast<task&>(each);
     if (waiting.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won)

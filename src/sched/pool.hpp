@@ -14,6 +14,7 @@
 #include "sched/identity.hpp"
 #include "sched/idle.hpp"
 #include "sched/loop.hpp"
+#include "sched/stop_sign.hpp"
 #include "sched/worker.hpp"
 #include "stack/overflow.hpp"
 
@@ -86,9 +87,9 @@ class pool : private forked_party {
     } else {
       place(made);
     }
-    // [PO-spawn] The push was followed by a light barrier: either this sees that its parent was cancelled, or whoever
-    // cancels all sees the child on its next walk.
-    if (!WEFT_LIKELY(!parent.cancel.requested())) cancel_child(made, group);
+    // [PO-spawn] The push was followed by a light barrier: either this sees the sign, or the walk of whoever stops all sees the
+    // child. A parent that was asked to stop by itself asks its children, too.
+    if (!WEFT_LIKELY(!parent.cancel.requested() && !stop_sign_.is_up())) cancel_child(made, group);
     if (!WEFT_LIKELY(here.tasks.size() < most_waiting) && parent.no_suspend == 0) let_children_run(parent);
   }
   /// The worker of this pool that runs the caller; null if it is run by none of them.
@@ -234,6 +235,7 @@ class pool : private forked_party {
 
   const pool_options options_;
   const barrier_kind barriers_;
+  stop_sign stop_sign_;  // beside what each spawn reads anyway
   stack_pool stacks_;
   record_slab records_;
   census census_;
@@ -249,8 +251,7 @@ class pool : private forked_party {
   std::array<strangers, stranger_homes> strangers_;
   std::atomic<std::uint32_t> next_place_{0};
   caretaker caretaker_;
-  bool is_forked_ = false;  // written where there is one thread
-  std::atomic<bool> is_cancelled_{false};
+  bool is_forked_ = false;    // written where there is one thread
   std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;
   parker* driver_ = nullptr;  // whoever has lent its thread to the only worker

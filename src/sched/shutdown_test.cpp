@@ -71,6 +71,29 @@ TEST_P(ShutdownTest, LeftoversMayBeAwaitedInstead) {
   EXPECT_EQ(ended.load(), 20);
 }
 
+/// Each task begins the next and ends: a walk over all of them sees now one, now the other, or none.
+struct chain_link {
+  std::atomic<bool>& is_over;
+  std::atomic<int>& links;
+
+  void operator()() const {
+    links.fetch_add(1, std::memory_order_relaxed);
+    if (!is_over) spawn(*this).detach();
+  }
+};
+TEST_P(ShutdownTest, AChainOfTasksStops) {
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> is_over{false};
+    std::atomic<int> links{0};
+    runtime one({.workers = GetParam()});
+    one.spawn(chain_link{is_over, links}).detach();
+    while (links < 100) std::this_thread::yield();
+    const bool stopped = one.shutdown(std::chrono::seconds(5)).is_complete();
+    is_over = true;
+    ASSERT_TRUE(stopped) << "it has escaped in round " << round;
+  }
+}
+
 // -- States [S2-51] ---------------------------------------------------------------------------------------------------------
 
 TEST(TaskState, FromTheFirstToTheLast) {

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// shutdown_model — tasks are begun while the pool is closed, all are asked to stop, and somebody waits for the last one: each
+// task ends once or is refused, nobody who waits is overlooked, and the pool is drained when all have ended and not before.
+#include "model/model.hpp"
+#include "support/model_pool.hpp"
+
+namespace weft::impl {
+namespace {
+
+using model::world;
+using testing::model_pool;
+using testing::model_task;
+using testing::pool_rules;
+
+/// Until it is asked to stop: if nobody asked it, nothing would ever happen again.
+template <class Pool>
+constexpr auto waits_for_ever = [](model_task& self) { Pool::wait_for_ever(self); };
+
+/// A stranger begins a task, which waits, while all are asked to stop.
+template <class Rules>
+void stranger_and_stopper(world& in) {
+  using pool = model_pool<1, Rules>;
+  auto& p = in.make<pool>();
+  in.thread("stranger", [&p] { (void)p.begin_of_stranger(p.tasks[0]); });
+  in.thread("worker", [&p] { p.run_when_there(0, p.tasks[0], waits_for_ever<pool>); });
+  in.thread("stops", [&p] {
+    p.census.close();
+    p.cancel_all();
+    p.drain();
+  });
+  in.finally([&p] { p.expect_all_ended(); });
+}
+MODEL(ShutdownModel, AStrangersTaskIsAskedToStop) {
+  world.is_large(1);
+  stranger_and_stopper<pool_rules>(world);
+}
+
+/// A task begins a child, which waits, and ends, while all are asked to stop.
+template <class Rules>
+void parent_and_stopper(world& in) {
+  using pool = model_pool<2, Rules>;
+  auto& p = in.make<pool>();
+  model_task& parent = p.tasks[0];
+  model_task& child = p.tasks[1];
+  p.rows[0].begin();
+  parent.is_live.store(1, std::memory_order_relaxed);
+  in.thread("parent", [&p, &parent, &child] {
+    p.begin_here(0, parent, child);
+    p.end(0, parent);
+    p.go_to_sleep();
+  });
+  in.thread("worker", [&p, &child] { p.run_when_there(1, child, waits_for_ever<pool>); });
+  in.thread("stops", [&p] {
+    p.cancel_all();
+    p.drain();
+  });
+  in.finally([&p] { p.expect_all_ended(); });
+}
+MODEL(ShutdownModel, AChildIsAskedToStopThoughItsParentEnds) {
+  world.is_large(1);
+  parent_and_stopper<pool_rules>(world);
+}
+
+// The faults.
+
+/// As it was once: children are asked by parents that were asked, and a walk that finds nobody new is taken for the last.
+struct relies_on_parents : pool_rules {
+  static constexpr bool spawner_looks_at_the_sign = false;
+  static constexpr bool walks_again = true;
+};
+MODEL_FINDS(PlantedShutdownModel, AParentEndsBehindTheBackOfTheWalk, "livelock") {
+  world.is_large(0);
+  parent_and_stopper<relies_on_parents>(world);
+}
+MODEL_FINDS(PlantedShutdownModel, AStrangersTaskIsNotAskedToStop, "livelock") {
+  world.is_large(0);
+  stranger_and_stopper<relies_on_parents>(world);
+}
+struct stopper_without_barrier : pool_rules {
+  struct stop : stop_rules {
+    static constexpr bool stopper_has_barrier = false;
+  };
+};
+MODEL_FINDS(PlantedShutdownModel, AStopperWithoutItsBarrier, "livelock") {
+  world.is_large(1);
+  parent_and_stopper<stopper_without_barrier>(world);
+}
+struct spawner_without_barrier : pool_rules {
+  static constexpr bool spawner_has_barrier = false;
+};
+MODEL_FINDS(PlantedShutdownModel, ASpawnerWithoutItsBarrier, "livelock") {
+  world.is_large(1);
+  parent_and_stopper<spawner_without_barrier>(world);
+}
+struct counts_too_late : pool_rules {
+  static constexpr bool counts_before_publishing = false;
+};
+MODEL_FINDS(PlantedShutdownModel, AChildIsCountedTooLate, "after the pool was drained") {
+  world.is_large(0);
+  parent_and_stopper<counts_too_late>(world);
+}
+
+}  // namespace
+}  // namespace weft::impl
