@@ -161,6 +161,8 @@ void pool::adopt(worker& on, task& made) noexcept {
   made.handle.reset_owned();
   made.cancel.reset();
   on.count_in(made);
+  default_platform::light_barrier(on.barriers);  // [PO-spawn] as in begin_here()
+  if (on.of().stop_sign_.is_up()) made.cancel.request();
 }
 
 bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {

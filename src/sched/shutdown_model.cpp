@@ -62,6 +62,30 @@ MODEL(ShutdownModel, AChildIsAskedToStopThoughItsParentEnds) {
   parent_and_stopper<pool_rules>(world);
 }
 
+/// A worker has taken the arm of a join. It runs it, asked to stop or not, since the caller waits for it; but its waits end.
+template <class Rules>
+void arm_and_stopper(world& in) {
+  using pool = model_pool<1, Rules>;
+  auto& p = in.make<pool>();
+  p.rows[0].begin();  // the caller, which ends after its arm
+  in.thread("thief", [&p] {
+    p.adopt(1, p.tasks[0]);
+    pool::wait_for_ever(p.tasks[0]);
+    p.end(1, p.tasks[0]);
+    p.rows[1].end();
+    p.go_to_sleep();
+  });
+  in.thread("stops", [&p] {
+    p.cancel_all();
+    p.drain();
+  });
+  in.finally([&p] { p.expect_all_ended(); });
+}
+MODEL(ShutdownModel, AnArmThatIsTakenMeanwhileIsAskedToStop) {
+  world.is_large(2);
+  arm_and_stopper<pool_rules>(world);
+}
+
 // The faults.
 
 /// As it was once: children are asked by parents that were asked, and a walk that finds nobody new is taken for the last.
@@ -77,6 +101,10 @@ MODEL_FINDS(PlantedShutdownModel, AStrangersTaskIsNotAskedToStop, "livelock") {
   world.is_large(0);
   stranger_and_stopper<relies_on_parents>(world);
 }
+MODEL_FINDS(PlantedShutdownModel, AnArmIsNotAskedToStop, "livelock") {
+  arm_and_stopper<relies_on_parents>(world);
+}
+
 struct stopper_without_barrier : pool_rules {
   struct stop : stop_rules {
     static constexpr bool stopper_has_barrier = false;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <weft/cancelled.hpp>
+#include <weft/join.hpp>
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
 #include <weft/suspend.hpp>
@@ -92,6 +94,29 @@ TEST_P(ShutdownTest, AChainOfTasksStops) {
     is_over = true;
     ASSERT_TRUE(stopped) << "it has escaped in round " << round;
   }
+}
+
+TEST(StoppedJoin, AnArmThatAnotherWorkerTakesIsRunAndItsWaitsEnd) {
+  runtime one({.workers = 2});
+  std::atomic<bool> is_taken{false};
+  bool has_stopped = false;
+  auto caller = one.spawn([&] {
+    one.request_cancel();
+    join(
+        [&] {
+          while (!is_taken) std::this_thread::yield();
+        },
+        [&] {
+          is_taken = true;
+          try {
+            this_fiber::sleep_for(std::chrono::hours(1));
+          } catch (const cancelled&) {
+            has_stopped = true;
+          }
+        });
+  });
+  caller.join();
+  EXPECT_TRUE(has_stopped);
 }
 
 // -- States [S2-51] ---------------------------------------------------------------------------------------------------------
