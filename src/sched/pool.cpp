@@ -140,6 +140,8 @@ bool pool::drain(time_point deadline) noexcept {
   census_.close();
   while (!census_.is_quiet(rows_)) {
     if (!wait_on_thread(drained_, deadline)) return census_.is_quiet(rows_);
+    // For its barrier: told by a stranger, this also sees the ends that workers have counted. [CE-last]
+    census_.close();
   }
   return true;
 }
@@ -171,6 +173,8 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
   prepare(made, nullptr, group);
   const std::optional<std::uint64_t> number = census_.try_begin();
   if (!number) {
+    drained_.unpark();  // who drains the pool may have counted us in
+    if (options_.runs_on_caller) idle_.call(0);
     made.code->drop(made.body);
     discard(made);
     return false;

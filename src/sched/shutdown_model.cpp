@@ -13,9 +13,29 @@ using testing::model_pool;
 using testing::model_task;
 using testing::pool_rules;
 
+constexpr auto does_nothing = [](model_task&) {};
 /// Until it is asked to stop: if nobody asked it, nothing would ever happen again.
 template <class Pool>
 constexpr auto waits_for_ever = [](model_task& self) { Pool::wait_for_ever(self); };
+
+/// Strangers come while the pool is drained; whoever is let in wakes the worker of its own.
+template <std::size_t Strangers, class Rules>
+void strangers_and_drainer(world& in) {
+  using pool = model_pool<Strangers, Rules>;
+  auto& p = in.make<pool>();
+  for (std::size_t i = 0; i < Strangers; ++i) {
+    in.thread(i == 0 ? "stranger" : "another", [&p, i] {
+      if (p.begin_of_stranger(p.tasks[i])) p.run_when_there(i, p.tasks[i], does_nothing);
+    });
+  }
+  in.thread("drains", [&p] { p.drain(); });
+  in.finally([&p] { p.expect_all_ended(); });
+}
+MODEL(ShutdownModel, AStrangerIsRefusedOrAwaited) { strangers_and_drainer<1, pool_rules>(world); }
+MODEL(ShutdownModel, OfTwoStrangersEachIsRefusedOrAwaited) {
+  world.is_large(0);
+  strangers_and_drainer<2, pool_rules>(world);
+}
 
 /// A stranger begins a task, which waits, while all are asked to stop.
 template <class Rules>
@@ -87,6 +107,28 @@ MODEL(ShutdownModel, AnArmThatIsTakenMeanwhileIsAskedToStop) {
 }
 
 // The faults.
+
+struct refused_in_silence : pool_rules {
+  static constexpr bool who_is_refused_tells = false;
+};
+MODEL_FINDS(PlantedShutdownModel, WhoIsRefusedTellsNobody, "drains sleep") {
+  strangers_and_drainer<1, refused_in_silence>(world);
+}
+struct looks_once_only : pool_rules {
+  static constexpr bool drainer_looks_again = false;
+};
+MODEL_FINDS(PlantedShutdownModel, WhoDrainsIsToldOfARefusalAndOverlooksAnEnd, "drains sleep") {
+  world.is_large(0);
+  strangers_and_drainer<2, looks_once_only>(world);
+}
+struct strangers_without_barrier : pool_rules {
+  struct count : census_rules {
+    static constexpr bool stranger_has_barrier = false;
+  };
+};
+MODEL_FINDS(PlantedShutdownModel, AStrangerIsOverlooked, "after the pool was drained") {
+  strangers_and_drainer<1, strangers_without_barrier>(world);
+}
 
 /// As it was once: children are asked by parents that were asked, and a walk that finds nobody new is taken for the last.
 struct relies_on_parents : pool_rules {
