@@ -28,7 +28,7 @@ inline void await_on_thread(pool& there, end_word& of) noexcept {
     }
     const wake_cause cause = wait.leave();
     if (cause != wake_cause::cancelled && of.is_done()) return true;
-    // Cancelled, or woken by a guest that came late (see task::note_join): it is registered anew with its next wait.
+    // Cancelled, or woken by a guest that came late (see wait_note.hpp): it is registered anew with its next wait.
     if (!of.end_wait(waiter_word(self))) return true;
     if (cause == wake_cause::cancelled) return false;
   }

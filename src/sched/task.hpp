@@ -23,6 +23,7 @@
 #include "sched/handle_word.hpp"
 #include "sched/route.hpp"
 #include "sched/task_extras.hpp"
+#include "sched/wait_note.hpp"
 
 #include <weft/detail/join_arm.hpp>
 #include <weft/detail/task_access.hpp>
@@ -101,7 +102,7 @@ struct task : basic_record<default_platform> {
   fiber* on = nullptr;  // where it stands, while it waits or is ready to go on
   context_word context;
   std::atomic<task_extras*> extras{nullptr};  // relaxed: as marks; freed behind the pool's lock
-  std::atomic<std::uint64_t> note{0};         // what it waits for; see below
+  basic_wait_note<default_platform> note;     // what it waits for
   timer_node timer;                           // ends its wait: pending within one wait only
 
   /// Where it is made runnable.
@@ -190,31 +191,12 @@ struct task : basic_record<default_platform> {
   /// And from the last life of its record to the next.
   [[nodiscard]] void* record_edge() noexcept { return &code; }
 
-  // -- What it waits for. relaxed: a note for those who look, and a hint for who ends a child (who checks its ticket). ---
-  //
-  // Who ends a child may come late: the wait was cancelled meanwhile, the task has found its child done and waits for
-  // something else. Such a guest may wake it from another wait for a child's end, which looks again and goes on waiting; but
-  // not from the wait for the arm of a join, which relies on being woken by that arm alone.
-
-  /// It waits for the end of a task by its handle: in this wait of its.
-  void note_join(wait_ticket ticket) noexcept {
-    note.store(join_mark | ticket.epoch, std::memory_order_relaxed);
-  }
-  /// It waits for the second half of a join.
-  void note_arm(wait_ticket ticket) noexcept {
-    note.store(arm_mark | ticket.epoch, std::memory_order_relaxed);
-  }
-  /// It waits for something else; the text lives for ever.
-  void note_reason(const char* reason) noexcept {
-    note.store(reinterpret_cast<std::uintptr_t>(reason), std::memory_order_relaxed);
-  }
-  /// The ticket of the join it waits in; of no wait at all if it does not.
-  [[nodiscard]] wait_ticket join_ticket() const noexcept { return ticket_if(join_mark); }
-  [[nodiscard]] wait_ticket arm_ticket() const noexcept { return ticket_if(arm_mark); }
-  [[nodiscard]] const char* reason() const noexcept {
-    const std::uint64_t now = note.load(std::memory_order_relaxed);
-    return (now & marks_of_note) != 0 ? "join" : reinterpret_cast<const char*>(now);
-  }
+  void note_join(wait_ticket ticket) noexcept { note.set_join(ticket); }
+  void note_arm(wait_ticket ticket) noexcept { note.set_arm(ticket); }
+  void note_reason(const char* reason) noexcept { note.set_reason(reason); }
+  [[nodiscard]] wait_ticket join_ticket() const noexcept { return note.join_ticket(); }
+  [[nodiscard]] wait_ticket arm_ticket() const noexcept { return note.arm_ticket(); }
+  [[nodiscard]] const char* reason() const noexcept { return note.reason(); }
 
   /// The task that a timer belongs to: it is the last in its record.
   [[nodiscard]] static task& of(timer_node& timer) noexcept {
@@ -228,16 +210,6 @@ struct task : basic_record<default_platform> {
   }
   [[nodiscard]] static task& of(detail::join_waiter& waiter) noexcept {
     return *reinterpret_cast<task*>(&waiter);
-  }
-
- private:
-  static constexpr std::uint64_t join_mark = std::uint64_t{1} << 63U;
-  static constexpr std::uint64_t arm_mark = std::uint64_t{1} << 62U;
-  static constexpr std::uint64_t marks_of_note = join_mark | arm_mark;
-
-  [[nodiscard]] wait_ticket ticket_if(std::uint64_t mark) const noexcept {
-    const std::uint64_t now = note.load(std::memory_order_relaxed);
-    return {(now & marks_of_note) == mark ? now & ~marks_of_note : ~std::uint64_t{0}};
   }
 };
 using task_ending = decltype(task::handle)::ending;
