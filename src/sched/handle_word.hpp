@@ -44,6 +44,7 @@ enum class finish_duty : std::uint8_t {
 /// A waiter is a word: a pointer, or a pointer with a mark.
 template <class Platform, class Waiter>
 class basic_handle_word {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): of the pointer, where it is one
   static_assert(sizeof(Waiter) == sizeof(std::uintptr_t) && std::is_trivially_copyable_v<Waiter>);
 
  public:

@@ -13,7 +13,6 @@ namespace {
 
 using model::platform;
 using model::require;
-using model::world;
 using testing::sleeping_fiber;
 
 struct child_record {

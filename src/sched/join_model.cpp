@@ -218,7 +218,7 @@ MODEL(JoinModel, JoinsInTheSecondHalf) {
     in.join(on, &scene::is_leaf, nothing_first);
   };
   world.thread("caller", [&s, joins] { s.join(s.workers[0], joins, nothing_first, true); });
-  world.thread("thief", [&s] { (void)s.rob(s.workers[1], s.workers[0]); });
+  world.thread("thief", [&s] { (void)scene::rob(s.workers[1], s.workers[0]); });
   world.finally([&s] { require(s.ran == 2, "an arm ran twice, or not at all"); });
 }
 
