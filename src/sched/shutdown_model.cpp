@@ -33,7 +33,7 @@ void strangers_and_drainer(world& in) {
 }
 MODEL(ShutdownModel, AStrangerIsRefusedOrAwaited) { strangers_and_drainer<1, pool_rules>(world); }
 MODEL(ShutdownModel, OfTwoStrangersEachIsRefusedOrAwaited) {
-  world.is_large(0);
+  world.is_large(1);
   strangers_and_drainer<2, pool_rules>(world);
 }
 
