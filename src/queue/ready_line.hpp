@@ -10,7 +10,8 @@
 //     barrier, and if the owner is not inside then, it stays outside until they are done.
 //
 // One place is before all others: what was woken last and will find its data still warm. It may be used so many times in
-// a row and no more, so that two who wake each other do not keep all others waiting.
+// a row and no more; after that, once for each of the others that had its turn, so that those who wake each other at most
+// double the time that all others wait. Who may not jump goes to the end.
 //
 // Thread safety: the owner's part by the owner; ask(), withdraw(), seize() by anyone with a thief_id of its own.
 // Invariants:   RL1  the line is touched by the owner while it is inside, or by whoever has bolted the door and found
@@ -96,7 +97,14 @@ class basic_ready_line {
   [[nodiscard]] runnable pop() noexcept {
     if (size() == 0) return {};  // only others make it smaller behind the owner's back
     const inside hold(*this);
-    return take_one();
+    return take_one(1);
+  }
+
+  /// The same while the line takes turns with something else. Its time is doubled already: no further jump is earned.
+  [[nodiscard]] runnable pop_in_turn() noexcept {
+    if (size() == 0) return {};
+    const inside hold(*this);
+    return take_one(0);
   }
 
   /// How many there are. Others may take some at any time.
@@ -207,12 +215,17 @@ class basic_ready_line {
   // Inside, all of them.
   void set_size(std::uint32_t to) noexcept { size_.store(to, std::memory_order_relaxed); }  // RL2
 
-  [[nodiscard]] runnable take_one() noexcept {
+  [[nodiscard]] runnable take_one(std::uint32_t earned) noexcept {
     if (size() == 0) return {};
     set_size(size() - 1);
-    const bool jumps = first_ && (line_.empty() || in_a_row_ < options_.most_in_a_row);
-    in_a_row_ = jumps ? in_a_row_ + 1 : 0;
-    return jumps ? std::exchange(first_, {}) : line_.pop_front();
+    if (line_.empty()) return std::exchange(first_, {});
+    if (first_ && jumps_ != 0) {
+      --jumps_;
+      return std::exchange(first_, {});
+    }
+    if (first_) line_.push_back(std::exchange(first_, {}));
+    jumps_ = std::min(jumps_ + earned, options_.most_in_a_row);
+    return line_.pop_front();
   }
 
   [[nodiscard]] std::uint32_t share(std::uint32_t keep) const noexcept {
@@ -235,7 +248,7 @@ class basic_ready_line {
   // The owner's, or a visitor's (RL1).
   batch line_;
   runnable first_;
-  std::uint32_t in_a_row_ = 0;
+  std::uint32_t jumps_ = options_.most_in_a_row;  // how many more are allowed
 
   // Written by the owner, read by visitors.
   typename Platform::template atomic<std::uint32_t> inside_{0};

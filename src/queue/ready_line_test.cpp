@@ -69,8 +69,18 @@ TEST_F(ReadyLineTest, TheFirstPlaceIsUsedSoOftenInARowAndNoMore) {
     line.push_first(item(i));
     taken.push_back(index(line.pop()));
   }
-  EXPECT_EQ(taken, (numbers{10, 11, 0, 13, 14, 1})) << "every third time it is the others' turn";
-  EXPECT_EQ(pop_all(), (numbers{15, 2, 12}));
+  EXPECT_EQ(taken, (numbers{10, 11, 0, 13, 1, 15})) << "each of the others earns one more";
+  EXPECT_EQ(pop_all(), (numbers{2, 12, 14})) << "who may not jump goes to the end";
+}
+TEST_F(ReadyLineTest, NoJumpIsEarnedWhileTheLineTakesTurns) {
+  push(0, 4);
+  numbers taken;
+  for (std::size_t i = 10; i < 16; ++i) {
+    line.push_first(item(i));
+    taken.push_back(index(line.pop_in_turn()));
+  }
+  EXPECT_EQ(taken, (numbers{10, 11, 0, 1, 2, 3}));
+  EXPECT_EQ(pop_all(), (numbers{12, 13, 14, 15}));
 }
 TEST_F(ReadyLineTest, WhoAsksIsSentTheOldestHalf) {
   push(0, 5);

@@ -44,9 +44,13 @@ void worker::put_back(runnable taken) noexcept {
 
 runnable worker::pick_among_all() noexcept {
   runnable next;
-  if (until_oldest_ == 0) {
+  if (until_oldest_ == 0 && !fibers_turn_ && ready_.size() != 0) {
+    until_oldest_ =
+        1;  // after the fiber: what is oldest takes a turn of the fresh tasks, and not one of its own
+  } else if (until_oldest_ == 0) {
     until_oldest_ = oldest_every;
     next = pick_oldest();
+    fibers_turn_ = false;
   }
   if (!next) next = pick_usual();
   if (!next && refill()) next = pick_usual();
@@ -62,7 +66,7 @@ runnable worker::pick_usual() noexcept {
   fibers_turn_ = !fibers_turn_;
   if (tasks.size() == 0) return ready_.pop();
   if (fibers_turn_) {
-    const runnable next = ready_.pop();
+    const runnable next = ready_.pop_in_turn();
     return next ? next : tasks.pop();
   }
   const runnable next = tasks.pop();
@@ -75,12 +79,19 @@ runnable worker::pick_oldest() noexcept {
   if (polls_ % patient_every == 0) {
     if (const runnable next = take_from(pool_.patient_)) return next;
   }
-  if (!pool_.global_.empty()) {
-    auto taken = pool_.global_.try_take(1);
-    if (const runnable next = taken.items.pop_front()) return next;
-  }
-  if (!inbox_.empty_approx()) add_all(inbox_.drain());
+  // Into the line, all of it or this worker's share: one at a time would keep the last of many waiting for very long.
+  constexpr std::size_t at_once = 256;
+  take_in(std::max<std::size_t>(1, at_once / pool_.workers_.size()));
   return tasks.pop_oldest();
+}
+
+// What others have left: for this worker, and for all of them.
+void worker::take_in(std::size_t share) noexcept {
+  if (!inbox_.empty_approx()) add_all(inbox_.drain());
+  if (pool_.global_.empty()) return;
+  auto taken = pool_.global_.try_take(share);
+  if (taken.left_some) (void)pool_.idle_.after_push();
+  add_all(std::move(taken.items));
 }
 
 // -- What does not go the usual way: looked at only once there was something ------------------------------------------
@@ -153,11 +164,7 @@ void worker::take_in_events() noexcept {
 bool worker::refill() noexcept {
   constexpr std::size_t share = 16;
   if (!inbox_.empty_approx()) add_all(inbox_.drain());
-  if (ready_.size() == 0 && !pool_.global_.empty()) {
-    auto taken = pool_.global_.try_take(share);
-    if (taken.left_some) (void)pool_.idle_.after_push();
-    add_all(std::move(taken.items));
-  }
+  if (ready_.size() == 0) take_in(share);
   return ready_.size() != 0;
 }
 

@@ -244,6 +244,7 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable take_own() noexcept;
   [[nodiscard]] runnable take_from(global_queue& lane) noexcept;
   void take_in_events() noexcept;
+  void take_in(std::size_t share) noexcept;
   [[nodiscard]] bool refill() noexcept;
   // Whether fresh tasks go before the one fiber that is ready.
   [[nodiscard]] bool is_children_turn() noexcept {
