@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What it costs to wait: the processor's time of a runtime in which nobody has anything to do, the sleepers that are woken for
+// one event, and the barriers that interrupt all threads while some are busy.
+
+#include "sched/runtime_core.hpp"
+#include "support/scale.hpp"
+
+#include <weft/detail/atomics.hpp>
+#include <weft/runtime.hpp>
+#include <weft/suspend.hpp>
+#include <weft/this_fiber.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <gtest/gtest.h>
+#include <iostream>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <vector>
+
+namespace weft::impl {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+
+/// Processor time that this process has used.
+microseconds used_so_far() {
+  rusage used{};
+  (void)getrusage(RUSAGE_SELF, &used);
+  const auto sum = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + microseconds(time.tv_usec);
+  };
+  return sum(used.ru_utime) + sum(used.ru_stime);
+}
+
+/// A fiber that waits for a thread again and again.
+struct parked_fiber {
+  resumer by;
+  std::atomic<std::uint32_t> waits{0};  // how many it has begun
+
+  void run(const std::atomic<bool>& stop) {
+    while (!stop) {
+      suspend("the test", [this](const resumer& mine) {
+        by = mine;
+        waits.fetch_add(1);
+      });
+    }
+  }
+  void await(std::uint32_t wait) const {
+    while (waits < wait) std::this_thread::yield();
+  }
+};
+
+class IdleCostTest : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  ~IdleCostTest() override {
+    stop = true;
+    for (const parked_fiber& each : fibers) EXPECT_TRUE(each.by.resume());
+  }
+
+  void park(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      parked_fiber& each = fibers.emplace_back();
+      one.spawn([this, &each] { each.run(stop); }).detach();
+    }
+    for (const parked_fiber& each : fibers) each.await(1);
+  }
+
+  [[nodiscard]] const idle& beds() { return detail::core_of(one)->beds(); }
+  /// Returns when all workers are asleep.
+  void await_sleep() {
+    while (beds().counts_approx() != idle_counts{.sleeping = GetParam()}) std::this_thread::yield();
+    for (std::size_t worker = 0; worker < GetParam(); ++worker) {
+      while (!beds().is_asleep_approx(worker)) std::this_thread::yield();
+    }
+  }
+  /// Resumes one fiber after the other from this thread, each when the one before waits again. `between` comes before each.
+  /// Returns how many sleepers were woken for one of them.
+  template <class Between>
+  double wakings_an_event(Between&& between) {
+    const std::uint32_t events = testing::scaled(5'000U, 500U);
+    const std::uint64_t before = beds().wake_count();
+    for (std::uint32_t i = 0; i < events; ++i) {
+      parked_fiber& next = fibers[i % fibers.size()];
+      const std::uint32_t wait = next.waits;
+      between();
+      EXPECT_TRUE(next.by.resume());
+      next.await(wait + 1);
+    }
+    return static_cast<double>(beds().wake_count() - before) / events;
+  }
+
+  void report(const std::string& what, double figure) {
+    RecordProperty(what, std::to_string(figure));
+    std::cout << GetParam() << " workers, " << what << ": " << figure << std::endl;
+  }
+
+  std::deque<parked_fiber> fibers;
+  std::atomic<bool> stop{false};
+  runtime one{{.workers = GetParam(), .seed = 1}};
+};
+INSTANTIATE_TEST_SUITE_P(, IdleCostTest, ::testing::Values(2U, 8U, 64U),
+                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+
+class IdleProcessTest : public IdleCostTest {};
+INSTANTIATE_TEST_SUITE_P(, IdleProcessTest, ::testing::Values(64U),
+                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+
+// 10 ms in 5 s, or as much of that as the time that is looked at. In the beginning stacks are trimmed, once.
+TEST_P(IdleProcessTest, WhoHasNothingToDoUsesNoProcessor) {
+  park(testing::scaled(10'000U, 500U));
+  const auto length = testing::is_long_run() ? 5'000ms : 1'000ms;
+  const microseconds most = length / 500;
+  std::this_thread::sleep_for(3s);
+  await_sleep();
+  const microseconds before = used_so_far();
+  std::this_thread::sleep_for(length);
+  const microseconds used = used_so_far() - before;
+  report("microseconds of processor time used in " + std::to_string(length.count()) + " ms",
+         static_cast<double>(used.count()));
+  EXPECT_LE(used, most) << "microseconds: " << used.count();
+}
+
+TEST_P(IdleCostTest, OneIsWokenForAnEvent) {
+  park(100);
+  const double woken = wakings_an_event([this] { await_sleep(); });
+  report("woken for an event, while all sleep", woken);
+  EXPECT_GE(woken, 0.99) << "somebody must have been";
+  EXPECT_LE(woken, 1.1);
+}
+
+TEST_P(IdleCostTest, NoMoreAreWokenWhenEventsComeInARow) {
+  park(100);
+  const double woken = wakings_an_event([] {});
+  report("woken for an event, one after the other", woken);
+  EXPECT_LE(woken, 1.1);
+}
+
+// -- Heavy barriers ---------------------------------------------------------------------------------------------------------
+
+/// Two fibers that resume each other.
+struct players {
+  std::array<resumer, 2> waiting;
+  std::atomic<bool> begun{false};
+  std::atomic<std::uint64_t> rounds{0};
+
+  void play(std::size_t who, const std::atomic<bool>& stop) {
+    while (who == 1 && !begun) this_fiber::yield();
+    while (!stop) {
+      suspend("the other", [&](const resumer& mine) {
+        waiting[who] = mine;
+        if (begun.exchange(true)) waiting[1 - who].resume();
+      });
+      rounds.fetch_add(1, std::memory_order_relaxed);
+    }
+    waiting[1 - who].resume();
+  }
+};
+
+// Figures to look at, with no bound: with half as many pairs as workers many of these search all the time.
+TEST_P(IdleCostTest, HeavyBarriersWhileSomeAreBusy) {
+  const auto length = testing::is_long_run() ? 5'000ms : 300ms;
+  for (const std::uint32_t count : {1U, GetParam() / 2, GetParam(), 4 * GetParam()}) {
+    std::deque<players> pairs(count);
+    std::vector<handle<void>> fibers_of_pairs;
+    for (players& each : pairs) {
+      for (const std::size_t who : {0U, 1U})
+        fibers_of_pairs.push_back(one.spawn([&each, who, this] { each.play(who, stop); }));
+    }
+    for (const players& each : pairs) {
+      while (each.rounds == 0) std::this_thread::yield();
+    }
+    const auto total = [&pairs] {
+      std::uint64_t sum = 0;
+      for (const players& each : pairs) sum += each.rounds;
+      return sum;
+    };
+    const auto begin = steady_clock::now();
+    const std::uint64_t barriers = detail::heavy_barrier_count();
+    const std::uint64_t rounds = total();
+    std::this_thread::sleep_for(length);
+    const std::chrono::duration<double> took = steady_clock::now() - begin;
+    const double issued = static_cast<double>(detail::heavy_barrier_count() - barriers);
+    const double played = static_cast<double>(total() - rounds);
+    stop = true;
+    for (auto& each : fibers_of_pairs) each.join();
+    stop = false;
+    report("heavy barriers a second with " + std::to_string(count) + " pairs", issued / took.count());
+    report("resumptions a second with " + std::to_string(count) + " pairs", played / took.count());
+    EXPECT_GT(played, 0) << "nobody was busy";
+  }
+}
+
+}  // namespace
+}  // namespace weft::impl
