@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything at once: spawns from outside and inside, waits that are woken and cancelled at the same moment, trees of joins
-// whose bodies wait, runtimes that come and go. Whatever happens, every task ends exactly once.
+// Waits that are woken, cancelled and timed out at the same moment, and trees of joins whose bodies do everything at once.
+// Whatever happens, every wait is ended by one, and every task ends exactly once.
 
 #include "base/rng.hpp"
+#include "sched/runtime_core.hpp"
+#include "sched/wait.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
@@ -12,49 +14,21 @@
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <deque>
 #include <gtest/gtest.h>
-#include <optional>
-#include <stdexcept>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 namespace weft {
 namespace {
 
 using impl::xoshiro256ss;
-
-// Threads that are no workers spawn; some handles are joined, some dropped.
-TEST(RuntimeStorm, EverySpawnFromOutsideRunsOnce) {
-  constexpr int threads = 8;
-  const std::uint64_t each =
-      testing::storm_length{.usual = 100'000, .slow = 3'000, .long_run = 1'250'000}.now();
-  runtime there({.workers = 4, .seed = testing::test_seed()});
-  xoshiro256ss random(testing::test_seed());
-  std::atomic<std::uint64_t> ran{0};
-  std::vector<std::thread> spawners;
-  for (int i = 0; i < threads; ++i) {
-    spawners.emplace_back([&, mine = random.split()]() mutable {
-      std::vector<handle<std::uint64_t>> held;
-      for (std::uint64_t n = 0; n < each; ++n) {
-        auto task = there.spawn([&ran, n] {
-          ran.fetch_add(1, std::memory_order_relaxed);
-          return n;
-        });
-        if (mine.below(4) == 0) continue;  // dropped
-        held.push_back(std::move(task));
-        if (held.size() < 100) continue;
-        for (auto& each_held : held) (void)each_held.join();
-        held.clear();
-      }
-      for (auto& task : held) (void)task.join();
-    });
-  }
-  for (std::thread& thread : spawners) thread.join();
-  while (ran.load() != threads * each) std::this_thread::yield();
-}
 
 // A task that waits, one that resumes it and one that cancels it.
 TEST(RuntimeStorm, WakersAndCancellersMeetAtOneWait) {
@@ -92,8 +66,159 @@ TEST(RuntimeStorm, WakersAndCancellersMeetAtOneWait) {
   EXPECT_EQ(woken + stopped, rounds);
 }
 
-// Trees of joins whose bodies spawn, yield, throw and suspend, at random.
+/// How a wait with four parties came out.
+struct timed_wait {
+  impl::wake_cause cause = impl::wake_cause::none;
+  bool was_late = true;  ///< as to its deadline
+};
+
+// The running task waits for who is told its resumer, but not beyond the deadline. So will all that is to wait with a time limit.
+template <class Publish>
+timed_wait wait_until(impl::time_point deadline, Publish&& publish) {
+  impl::task& self = *impl::current_task();
+  impl::timer_loop& events = self.home().events();
+  const std::size_t shard = impl::current_worker()->index();
+  impl::one_wait wait(self);
+  self.note_reason("storm");
+  events.set(shard, self.timer, deadline);
+  publish(resumer(detail::outside(self), wait.ticket().epoch));
+  const impl::wake_cause cause = wait.leave();
+  if (cause != impl::wake_cause::timed_out) events.drop(shard, self.timer);
+  return {cause, impl::default_platform::clock().now() >= deadline};
+}
+
+// A task that waits, one that resumes it, one that cancels it, and a timer: all at the moment when it is due.
+TEST(RuntimeStorm, WakersCancellersAndTimersMeetAtOneWait) {
+  using impl::wake_cause;
+  const std::uint64_t rounds =
+      testing::storm_length{.usual = 50'000, .slow = 2'000, .long_run = 1'000'000}.now();
+  xoshiro256ss random(testing::test_seed());
+  std::array<std::uint64_t, 4> ends{};
+  weft::run(
+      [&] {
+        impl::default_platform::clock clock;
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+          resumer by;
+          std::atomic<bool> published{false};
+          const impl::time_point due = clock.now() + std::chrono::nanoseconds(random.below(20'000));
+          auto waits = spawn([&] {
+            return wait_until(due, [&](const resumer& mine) {
+              by = mine;
+              published.store(true, std::memory_order_release);
+            });
+          });
+          while (!published.load(std::memory_order_acquire)) this_fiber::yield();
+          // Each of the two comes a little before or after the time, or not at all.
+          const auto at_about = [&](std::uint32_t chance) {
+            return due + std::chrono::nanoseconds(chance % 4'000) - std::chrono::nanoseconds(2'000);
+          };
+          const bool wakes_it = random.below(4) != 0;
+          auto wakes = spawn([&, when = at_about(random.below(4'000))] {
+            while (wakes_it && clock.now() < when) this_fiber::yield();
+            return wakes_it && by.resume();
+          });
+          const bool cancels_it = random.below(4) != 0;
+          auto cancels = spawn([&, when = at_about(random.below(4'000))] {
+            while (cancels_it && clock.now() < when) this_fiber::yield();
+            if (cancels_it) waits.request_cancel();
+          });
+          const bool was_resumed = wakes.join();
+          cancels.join();
+          try {
+            const timed_wait end = waits.join();
+            ++ends[static_cast<std::size_t>(end.cause)];
+            EXPECT_EQ(end.cause == wake_cause::ready, was_resumed) << "one of them, and that one is told";
+            if (end.cause == wake_cause::cancelled) {
+              EXPECT_TRUE(cancels_it);
+            }
+            if (end.cause == wake_cause::timed_out) {
+              EXPECT_TRUE(end.was_late) << "before its time";
+            }
+            EXPECT_NE(end.cause, wake_cause::none);
+          } catch (const std::system_error&) {
+            ADD_FAILURE() << "it had begun when it was cancelled";
+          }
+        }
+      },
+      {.workers = 3, .seed = random()});
+  for (const wake_cause cause : {wake_cause::ready, wake_cause::cancelled, wake_cause::timed_out}) {
+    EXPECT_GT(ends[static_cast<std::size_t>(cause)], 0U) << "never by " << static_cast<int>(cause);
+  }
+  std::printf("%llu were resumed, %llu cancelled, %llu timed out\n",
+              static_cast<unsigned long long>(ends[static_cast<std::size_t>(wake_cause::ready)]),
+              static_cast<unsigned long long>(ends[static_cast<std::size_t>(wake_cause::cancelled)]),
+              static_cast<unsigned long long>(ends[static_cast<std::size_t>(wake_cause::timed_out)]));
+}
+
+/// Sleeps, and then waits for something else: of the sleep nothing may be left that ends this wait.
+class sleeper {
+ public:
+  explicit sleeper(std::chrono::nanoseconds length) : length_(length) {}
+  sleeper(const sleeper&) = delete;
+  sleeper& operator=(const sleeper&) = delete;
+
+  void run() {
+    const auto begin = std::chrono::steady_clock::now();
+    this_fiber::sleep_for(length_);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, length_);
+    handle<void> waker;
+    suspend("storm", [&](const resumer& by) {
+      waker = spawn([this, by] {
+        for (int i = 0; i < 3; ++i) this_fiber::yield();  // time for whoever comes late
+        woken_ = true;
+        by.resume();
+      });
+    });
+    EXPECT_TRUE(woken_) << "woken from another wait than the one it was in";
+    waker.join();
+  }
+
+ private:
+  const std::chrono::nanoseconds length_;
+  std::atomic<bool> woken_{false};
+};
+
+// By what users have: sleeps that are cancelled when they are over.
+TEST(RuntimeStorm, SleepersAreCancelledWhenTheyAreDue) {
+  const std::uint64_t rounds = testing::storm_length{.usual = 2'000, .slow = 100, .long_run = 62'500}.now();
+  constexpr std::size_t at_once = 16;
+  xoshiro256ss random(testing::test_seed());
+  std::uint64_t slept = 0;
+  std::uint64_t stopped = 0;
+  weft::run(
+      [&] {
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+          const auto begin = std::chrono::steady_clock::now();
+          std::deque<sleeper> sleepers;
+          std::vector<handle<void>> tasks;
+          for (std::size_t i = 0; i < at_once; ++i) {
+            sleeper& one = sleepers.emplace_back(std::chrono::nanoseconds(random.below(100'000)));
+            tasks.push_back(spawn([&one] { one.run(); }));
+          }
+          const auto until = begin + std::chrono::nanoseconds(random.below(120'000));
+          while (std::chrono::steady_clock::now() < until) this_fiber::yield();
+          for (std::size_t i = 0; i < at_once; i += 2) tasks[i].request_cancel();
+          for (std::size_t i = 0; i < at_once; ++i) {
+            try {
+              tasks[i].join();
+              ++slept;
+            } catch (const std::system_error& error) {
+              EXPECT_EQ(error.code(), make_error_code(errc::cancelled));
+              EXPECT_EQ(i % 2, 0U) << "nobody has cancelled it";
+              ++stopped;
+            }
+          }
+        }
+      },
+      {.workers = 3, .seed = random()});
+  EXPECT_EQ(slept + stopped, rounds * at_once);
+  EXPECT_GE(slept, rounds * at_once / 2);
+  EXPECT_GT(stopped, 0U);
+}
+
+// Trees of joins whose bodies spawn, sleep, yield, throw and suspend, at random.
 struct tree {
+  bool may_throw = true;
   std::atomic<std::uint64_t> leaves{0};
   std::atomic<std::uint64_t> spawned{0};
   std::atomic<std::uint64_t> spawned_ran{0};
@@ -113,8 +238,16 @@ struct tree {
         break;
       }
       case 3:
-        if (random.below(8) == 0) throw random();
+        if (may_throw && random.below(8) == 0) throw random();
         break;
+      case 4:
+        if (random.below(4) == 0) this_fiber::sleep_for(std::chrono::microseconds(random.below(30)));
+        break;
+      case 5: {
+        auto child = spawn([depth] { return depth; });
+        EXPECT_EQ(child.join(), depth);
+        break;
+      }
       default: break;
     }
     if (depth == 0) {
@@ -133,56 +266,27 @@ struct tree {
 };
 
 TEST(RuntimeStorm, TreesOfJoinsThatDoEverything) {
-  const std::uint64_t trees = testing::storm_length{.usual = 300, .slow = 5, .long_run = 6'000}.now();
+  const std::uint64_t trees = testing::storm_length{.usual = 2'000, .slow = 20, .long_run = 6'000}.now();
   constexpr int depth = testing::scaled(10, 6);
   xoshiro256ss random(testing::test_seed());
   weft::run(
       [&] {
         for (std::uint64_t i = 0; i < trees; ++i) {
           tree one;
+          one.may_throw = random.below(4) != 0;
           try {
             const std::uint64_t counted = one.grow(random.split(), depth);
             EXPECT_LE(counted, one.leaves.load());
+            if (!one.may_throw) {
+              EXPECT_EQ(counted, std::uint64_t{1} << depth) << "every half has run, and once";
+            }
           } catch (std::uint64_t) {
+            EXPECT_TRUE(one.may_throw);
           }
           while (one.spawned_ran.load() != one.spawned.load()) this_fiber::yield();
         }
       },
-      {.workers = 3, .seed = testing::test_seed()});
-}
-
-// Runtimes come and go with tasks in all states, and strangers that spawn to the last moment: what was begun has ended.
-TEST(RuntimeStorm, RuntimesComeAndGo) {
-  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 200, .long_run = 100'000}.now();
-  xoshiro256ss random(testing::test_seed());
-  for (std::uint64_t round = 0; round < rounds; ++round) {
-    std::atomic<int> begun{0};
-    std::atomic<int> ended{0};
-    struct counted {
-      explicit counted(std::atomic<int>& count) noexcept : ends(count) {}
-      counted(const counted&) = delete;
-      counted& operator=(const counted&) = delete;
-      ~counted() { ++ends; }
-      std::atomic<int>& ends;
-    };
-    {
-      runtime one({.workers = 1 + random.below(3), .seed = random()});
-      const std::uint32_t tasks = random.below(10);
-      for (std::uint32_t i = 0; i < tasks; ++i) {
-        const std::uint32_t kind = random.below(4);
-        one.spawn([&, kind] {
-             ++begun;
-             const counted at_end(ended);
-             if (kind == 0) this_fiber::yield();
-             if (kind == 1) suspend("storm", [](const resumer&) {});
-             if (kind == 2) spawn([] { this_fiber::yield(); }).detach();
-           })
-            .detach();
-      }
-      if (random.below(4) == 0) std::this_thread::yield();
-    }
-    ASSERT_EQ(begun.load(), ended.load());
-  }
+      {.workers = 3, .seed = random()});
 }
 
 }  // namespace
