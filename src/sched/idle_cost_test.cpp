@@ -169,7 +169,7 @@ struct players {
 // Figures to look at, with no bound: with half as many pairs as workers many of these search all the time.
 TEST_P(IdleCostTest, HeavyBarriersWhileSomeAreBusy) {
   const auto length = testing::is_long_run() ? 5'000ms : 300ms;
-  for (const std::uint32_t count : {1U, GetParam() / 2, GetParam(), 4 * GetParam()}) {
+  for (const std::uint32_t count : {1U, GetParam() / 2, testing::scaled(4U, 1U) * GetParam()}) {
     std::deque<players> pairs(count);
     std::vector<handle<void>> fibers_of_pairs;
     for (players& each : pairs) {

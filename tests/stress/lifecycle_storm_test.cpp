@@ -168,8 +168,11 @@ class strangers {
   std::array<std::thread, 2> threads_;
 };
 
-void shut_down(runtime& one, xoshiro256ss& random) {
-  for (std::uint32_t i = random.below(4); i > 0; --i) std::this_thread::yield();
+void shut_down(runtime& one, const ledger& all, xoshiro256ss& random) {
+  // At once, while the first come in, or when some have come through.
+  const std::uint32_t come_in = random.below(2) * random.below(20);
+  const std::uint32_t come_through = random.below(8) == 0 ? 1 : 0;
+  while (all.wanted < come_in || all.finished < come_through) std::this_thread::yield();
   switch (random.below(3)) {
     case 0: break;
     case 1: one.request_cancel(); break;
@@ -190,7 +193,7 @@ TEST(LifecycleStorm, WhateverIsSpawnedFinishesOrIsCancelledOrRefused) {
     {
       runtime one({.workers = 1 + random.below(3), .seed = random()});
       outside.begin(one, all);
-      shut_down(one, random);
+      shut_down(one, all, random);
       outside.await();
       for (const worker_statistics& each : one.statistics()) ended += each.tasks;
     }

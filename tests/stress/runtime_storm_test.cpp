@@ -20,8 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <deque>
 #include <gtest/gtest.h>
+#include <memory>
 #include <system_error>
 #include <vector>
 
@@ -91,7 +91,9 @@ timed_wait wait_until(impl::time_point deadline, Publish&& publish) {
 TEST(RuntimeStorm, WakersCancellersAndTimersMeetAtOneWait) {
   using impl::wake_cause;
   const std::uint64_t rounds =
-      testing::storm_length{.usual = 50'000, .slow = 2'000, .long_run = 1'000'000}.now();
+      testing::storm_length{.usual = 50'000, .slow = 1'000, .long_run = 1'000'000}.now();
+  constexpr std::uint32_t longest = testing::scaled(20'000U, 400'000U);  // nanoseconds
+  constexpr std::uint32_t spread = longest / 5;
   xoshiro256ss random(testing::test_seed());
   std::array<std::uint64_t, 4> ends{};
   weft::run(
@@ -100,7 +102,7 @@ TEST(RuntimeStorm, WakersCancellersAndTimersMeetAtOneWait) {
         for (std::uint64_t round = 0; round < rounds; ++round) {
           resumer by;
           std::atomic<bool> published{false};
-          const impl::time_point due = clock.now() + std::chrono::nanoseconds(random.below(20'000));
+          const impl::time_point due = clock.now() + std::chrono::nanoseconds(random.below(longest));
           auto waits = spawn([&] {
             return wait_until(due, [&](const resumer& mine) {
               by = mine;
@@ -109,16 +111,17 @@ TEST(RuntimeStorm, WakersCancellersAndTimersMeetAtOneWait) {
           });
           while (!published.load(std::memory_order_acquire)) this_fiber::yield();
           // Each of the two comes a little before or after the time, or not at all.
-          const auto at_about = [&](std::uint32_t chance) {
-            return due + std::chrono::nanoseconds(chance % 4'000) - std::chrono::nanoseconds(2'000);
+          const auto about_then = [&] {
+            return due + std::chrono::nanoseconds(random.below(spread)) -
+                   std::chrono::nanoseconds(spread / 2);
           };
           const bool wakes_it = random.below(4) != 0;
-          auto wakes = spawn([&, when = at_about(random.below(4'000))] {
+          auto wakes = spawn([&, when = about_then()] {
             while (wakes_it && clock.now() < when) this_fiber::yield();
             return wakes_it && by.resume();
           });
           const bool cancels_it = random.below(4) != 0;
-          auto cancels = spawn([&, when = at_about(random.below(4'000))] {
+          auto cancels = spawn([&, when = about_then()] {
             while (cancels_it && clock.now() < when) this_fiber::yield();
             if (cancels_it) waits.request_cancel();
           });
@@ -150,33 +153,23 @@ TEST(RuntimeStorm, WakersCancellersAndTimersMeetAtOneWait) {
               static_cast<unsigned long long>(ends[static_cast<std::size_t>(wake_cause::timed_out)]));
 }
 
-/// Sleeps, and then waits for something else: of the sleep nothing may be left that ends this wait.
-class sleeper {
- public:
-  explicit sleeper(std::chrono::nanoseconds length) : length_(length) {}
-  sleeper(const sleeper&) = delete;
-  sleeper& operator=(const sleeper&) = delete;
-
-  void run() {
-    const auto begin = std::chrono::steady_clock::now();
-    this_fiber::sleep_for(length_);
-    EXPECT_GE(std::chrono::steady_clock::now() - begin, length_);
-    handle<void> waker;
-    suspend("storm", [&](const resumer& by) {
-      waker = spawn([this, by] {
-        for (int i = 0; i < 3; ++i) this_fiber::yield();  // time for whoever comes late
-        woken_ = true;
-        by.resume();
-      });
+// Sleeps, and then waits for something else: of the sleep nothing may be left that ends this wait.
+void sleep_and_wait(std::chrono::nanoseconds length) {
+  const auto begin = std::chrono::steady_clock::now();
+  this_fiber::sleep_for(length);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, length);
+  const auto woken = std::make_shared<std::atomic<bool>>(false);
+  handle<void> waker;
+  suspend("storm", [&](const resumer& by) {
+    waker = spawn([woken, by] {                         // which goes on by itself where this one is stopped
+      for (int i = 0; i < 3; ++i) this_fiber::yield();  // time for whoever comes late
+      *woken = true;
+      by.resume();
     });
-    EXPECT_TRUE(woken_) << "woken from another wait than the one it was in";
-    waker.join();
-  }
-
- private:
-  const std::chrono::nanoseconds length_;
-  std::atomic<bool> woken_{false};
-};
+  });
+  EXPECT_TRUE(*woken) << "woken from another wait than the one it was in";
+  waker.join();
+}
 
 // By what users have: sleeps that are cancelled when they are over.
 TEST(RuntimeStorm, SleepersAreCancelledWhenTheyAreDue) {
@@ -189,11 +182,10 @@ TEST(RuntimeStorm, SleepersAreCancelledWhenTheyAreDue) {
       [&] {
         for (std::uint64_t round = 0; round < rounds; ++round) {
           const auto begin = std::chrono::steady_clock::now();
-          std::deque<sleeper> sleepers;
           std::vector<handle<void>> tasks;
           for (std::size_t i = 0; i < at_once; ++i) {
-            sleeper& one = sleepers.emplace_back(std::chrono::nanoseconds(random.below(100'000)));
-            tasks.push_back(spawn([&one] { one.run(); }));
+            const std::chrono::nanoseconds length(random.below(100'000));
+            tasks.push_back(spawn([length] { sleep_and_wait(length); }));
           }
           const auto until = begin + std::chrono::nanoseconds(random.below(120'000));
           while (std::chrono::steady_clock::now() < until) this_fiber::yield();
@@ -278,7 +270,8 @@ TEST(RuntimeStorm, TreesOfJoinsThatDoEverything) {
             const std::uint64_t counted = one.grow(random.split(), depth);
             EXPECT_LE(counted, one.leaves.load());
             if (!one.may_throw) {
-              EXPECT_EQ(counted, std::uint64_t{1} << depth) << "every half has run, and once";
+              EXPECT_EQ(counted, std::uint64_t{1} << depth);
+              EXPECT_EQ(one.leaves, counted) << "every half has run, and once";
             }
           } catch (std::uint64_t) {
             EXPECT_TRUE(one.may_throw);
