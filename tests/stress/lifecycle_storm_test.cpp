@@ -182,7 +182,7 @@ void shut_down(runtime& one, const ledger& all, xoshiro256ss& random) {
 }
 
 TEST(LifecycleStorm, WhateverIsSpawnedFinishesOrIsCancelledOrRefused) {
-  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 200, .long_run = 100'000}.now();
+  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 100, .long_run = 100'000}.now();
   xoshiro256ss random(testing::test_seed());
   strangers outside(random.split());
   std::uint64_t cancelled_ones = 0;
@@ -214,7 +214,7 @@ TEST(LifecycleStorm, WhateverIsSpawnedFinishesOrIsCancelledOrRefused) {
 
 // A runtime that is destroyed, and not shut down before: what was begun has ended then.
 TEST(LifecycleStorm, RuntimesComeAndGo) {
-  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 200, .long_run = 100'000}.now();
+  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 100, .long_run = 100'000}.now();
   xoshiro256ss random(testing::test_seed());
   for (std::uint64_t round = 0; round < rounds; ++round) {
     ledger all;
