@@ -27,9 +27,8 @@
 namespace weft::impl {
 namespace {
 
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
 using std::chrono::microseconds;
+using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// Processor time that this process has used.
@@ -62,7 +61,7 @@ struct parked_fiber {
 
 class IdleCostTest : public ::testing::TestWithParam<std::uint32_t> {
  protected:
-  ~IdleCostTest() override {
+  void TearDown() override {
     stop = true;
     for (const parked_fiber& each : fibers) EXPECT_TRUE(each.by.resume());
   }
@@ -118,9 +117,9 @@ INSTANTIATE_TEST_SUITE_P(, IdleProcessTest, ::testing::Values(64U),
 // 10 ms in 5 s, or as much of that as the time that is looked at. In the beginning stacks are trimmed, once.
 TEST_P(IdleProcessTest, WhoHasNothingToDoUsesNoProcessor) {
   park(testing::scaled(10'000U, 500U));
-  const auto length = testing::is_long_run() ? 5'000ms : 1'000ms;
+  const auto length = milliseconds(testing::is_long_run() ? 5'000 : 1'000);
   const microseconds most = length / 500;
-  std::this_thread::sleep_for(3s);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
   await_sleep();
   const microseconds before = used_so_far();
   std::this_thread::sleep_for(length);
@@ -168,7 +167,7 @@ struct players {
 
 // Figures to look at, with no bound: with half as many pairs as workers many of these search all the time.
 TEST_P(IdleCostTest, HeavyBarriersWhileSomeAreBusy) {
-  const auto length = testing::is_long_run() ? 5'000ms : 300ms;
+  const auto length = milliseconds(testing::is_long_run() ? 5'000 : 300);
   for (const std::uint32_t count : {1U, GetParam() / 2, testing::scaled(4U, 1U) * GetParam()}) {
     std::deque<players> pairs(count);
     std::vector<handle<void>> fibers_of_pairs;

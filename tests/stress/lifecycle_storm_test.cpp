@@ -15,8 +15,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <gtest/gtest.h>
+#include <iostream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -205,9 +205,8 @@ TEST(LifecycleStorm, WhateverIsSpawnedFinishesOrIsCancelledOrRefused) {
     cancelled_ones += cancelled_here;
     finished_ones += all.finished;
   }
-  std::printf("%llu finished, %llu were cancelled, %llu refused\n",
-              static_cast<unsigned long long>(finished_ones), static_cast<unsigned long long>(cancelled_ones),
-              static_cast<unsigned long long>(2 * rounds));
+  std::cout << finished_ones << " finished, " << cancelled_ones << " were cancelled, " << 2 * rounds
+            << " refused\n";
   EXPECT_GT(finished_ones, 0U);
   EXPECT_GT(cancelled_ones, 0U);
 }
