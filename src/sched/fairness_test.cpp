@@ -248,6 +248,46 @@ TEST_P(FairnessTest, NobodyStarvesWhereOthersTakeWhatTheyFind) {
       {.workers = GetParam(), .seed = 1});
 }
 
+// All stand in the line of one worker, and the others have so little that they never look for more. Before long no line is longer
+// than what is promised to all of them together.
+TEST(LinesOfWorkers, BecomeOfAboutTheSameLength) {
+  constexpr std::uint32_t workers = 4;
+  constexpr std::uint32_t count = testing::scaled(2'000U, 1'000U);
+  constexpr std::uint32_t bound = 2 * ((count + workers - 1) / workers) + 64;
+  static_assert(bound < count - 3 * 64, "what idle workers take at first is not enough");
+  std::vector<std::atomic<std::uint32_t>> stands_at(count);
+  std::atomic<std::uint32_t> begun{0};
+  std::atomic<bool> stop{false};
+  runtime there({.workers = workers, .seed = 1, .steal = false});
+  auto main = there.spawn([&] {
+    const auto index_here = []() __attribute__((noinline)) { return current_worker()->index(); };
+    std::vector<handle<void>> fibers;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      fibers.push_back(spawn([&, i] {
+        ++begun;
+        while (!stop) {
+          stands_at[i].store(index_here(), std::memory_order_relaxed);
+          this_fiber::yield();
+        }
+      }));
+    }
+    while (begun < count) this_fiber::yield();
+    there.set_stealing(true);
+    constexpr std::uint32_t most_rounds = 20'000;
+    std::uint32_t longest = count;
+    for (std::uint32_t round = 0; round < most_rounds && longest > bound; ++round) {
+      std::array<std::uint32_t, workers> lengths{};
+      for (const auto& at : stands_at) ++lengths[at.load(std::memory_order_relaxed)];
+      longest = *std::max_element(lengths.begin(), lengths.end());
+      this_fiber::yield();
+    }
+    stop = true;
+    for (auto& each : fibers) each.join();
+    return longest;
+  });
+  EXPECT_LE(main.join(), bound);
+}
+
 // -- What came first ------------------------------------------------------------------------------------------------------
 
 /// With one worker, whose order is the only one there is.

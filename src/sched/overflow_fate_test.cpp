@@ -26,15 +26,10 @@ using testing::child_outcome;
 using testing::recurse;
 using testing::run_in_child;
 
-// In a child, where no sanitizer's handler stands before weft's. What it returns is the child's exit code.
+// In a child. What it returns is the exit code.
 template <class F>
 child_outcome in_child(F f) {
-  return run_in_child([&] {
-    struct sigaction plain {};
-    plain.sa_handler = SIG_DFL;
-    ::sigaction(SIGSEGV, &plain, nullptr);
-    std::_Exit(f());
-  });
+  return run_in_child([&] { std::_Exit(f()); });
 }
 
 template <class F>

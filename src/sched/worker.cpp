@@ -82,7 +82,17 @@ runnable worker::pick_oldest() noexcept {
   // Into the line, all of it or this worker's share: one at a time would keep the last of many waiting for very long.
   constexpr std::size_t at_once = 256;
   take_in(std::max<std::size_t>(1, at_once / pool_.workers_.size()));
+  even_out();
   return tasks.pop_oldest();
+}
+
+// Lines are kept of about the same length, or those who stand in a long one would wait for longer than they must: who sees one
+// that is more than twice as long as its own asks for a part of it. What is sent comes by the inbox.
+void worker::even_out() noexcept {
+  constexpr std::uint32_t too_few_to_bother = 32;
+  if (pool_.workers_.size() == 1 || !pool_.is_stealing()) return;
+  worker& other = any_other();
+  if (other.ready_.size_approx() > 2 * ready_.size() + too_few_to_bother) (void)other.ready_.ask(name_);
 }
 
 // What others have left: for this worker, and for all of them.
@@ -324,7 +334,12 @@ worker& worker::choose_victim() noexcept {
       return *most;
     }
   }
-  return other(random_.below(all - 1));
+  return any_other();
+}
+
+worker& worker::any_other() noexcept {
+  const auto i = random_.below(static_cast<std::uint32_t>(pool_.workers_.size()) - 1);
+  return *pool_.workers_[i < index_ ? i : i + 1];
 }
 
 // All of it lies in the cache of another processor: the first few are fetched at once, and each further one while those before
@@ -357,7 +372,7 @@ runnable worker::rob(worker& victim, bool& saw_work) noexcept {
 
 // Asks for the oldest half of what may go on there; takes it where nobody answers.
 bool worker::share_line_of(worker& victim) noexcept {
-  if (!victim.ready_.ask(name_)) return false;
+  if (!victim.ready_.is_waiting(name_) && !victim.ready_.ask(name_)) return false;
   const time_point patience = clock_.now() + std::chrono::microseconds(20);
   constexpr int looks_between_clocks = 8;
   for (int looks = 0; victim.ready_.is_waiting(name_); ++looks) {

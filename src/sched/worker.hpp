@@ -256,6 +256,8 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable search() noexcept;
   [[nodiscard]] runnable take_mail_of_others() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
+  [[nodiscard]] worker& any_other() noexcept;
+  void even_out() noexcept;
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
     return tasks.size_approx() + ready_.size_approx() + (inbox_.empty_approx() ? 0 : 1);
   }

@@ -88,7 +88,9 @@ struct std_atomics {
 
   /// A full fence; the only one weft uses, because ThreadSanitizer follows accesses but not fences.
   static void full_fence() noexcept {
-#if WEFT_THREAD_SANITIZER
+#if defined(WEFT_SINGLE_THREADED)
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+#elif WEFT_THREAD_SANITIZER
     static std::atomic<int> turnstile{0};
     turnstile.fetch_add(0, std::memory_order_seq_cst);  // a read-modify-write that the sanitizer understands
 #else
@@ -125,7 +127,7 @@ struct std_atomics {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");  // yield does nothing on most cores
+    asm volatile("isb" ::: "memory");                   // yield does nothing on most cores
 #else
     std::atomic_signal_fence(std::memory_order_seq_cst);
 #endif
