@@ -77,7 +77,7 @@ configure_and_build() {
 }
 
 do_run() {
-  need "${build_packages[@]}" libboost-context-dev
+  need "${build_packages[@]}" libboost-context-dev cargo librust-rayon-dev
   configure_and_build tour
   say "the tour"
   ./build/tour/examples/tour/weft_tour "$@"

@@ -50,7 +50,11 @@ WORKLOADS = (
         unit="ns",
         variants=("plain", "native"),  # native: compiled for the machine at hand; for information, no bar
         systems=fork_join("plain", "") + fork_join("native", "_native"),
-        bars=(Bar(0.35, "rayon", variants=("plain",)),),  # heading for 2.0 ns at one thread, 1.0 at two
+        bars=(
+            Bar(0.35, "rayon", variants=("plain",)),  # heading for 2.0 ns at one thread, 1.0 at two
+            # S2-128: it scales up to the number of cores. With two cores two are shown, and no more.
+            Bar(0.55, WEFT, variants=("plain",), threads=(2,), of_threads=1),
+        ),
     ),
     Workload(
         id="B1",
@@ -81,7 +85,10 @@ WORKLOADS = (
             System("boost.fiber", "bench_yield_boost_fiber", packages=BOOST_FIBER),
             rust("tokio", "bench_yield_tokio"),
         ),
-        bars=(Bar(0.30, "Go", variants=("one site", "two sites")),),  # heading for 8 ns at one site
+        bars=(
+            Bar(0.30, "Go", variants=("one site", "two sites")),  # heading for 8 ns at one site
+            Bar(1000, None),  # S2-122: a switch takes less than 1 us
+        ),
     ),
     Workload(
         id="C",
@@ -102,6 +109,7 @@ WORKLOADS = (
             Bar(0.30, "rayon", variants=("million",), threads=(1,)),  # heading for 13 ns
             Bar(0.12, "rayon", variants=("million",), threads=(2,)),  # heading for 8 ns
             Bar(1.0, WEFT, variants=("million",), threads=(2,), of_threads=1),
+            Bar(1000, None, variants=("million",)),  # S2-123: more than a million spawns a second
             Bar(0.6, WEFT, variants=("300 ns",), threads=(2,), of_threads=1),
             Bar(2.0, WEFT, variants=("bursts",), threads=(2,), of_threads=1),
         ),
@@ -133,7 +141,7 @@ WORKLOADS = (
             rust("tokio", "bench_park_tokio", variants=("parked",)),
         ),
         bars=(
-            Bar(4700, None, variants=("parked",)),
+            Bar(4700, None, variants=("parked",)),  # so also S2-124, less than 16 KB, and S2-126, a million tasks
             Bar(1.2, WEFT, variants=("32 KB used",), of_variant="parked"),
         ),
     ),
@@ -279,6 +287,24 @@ WORKLOADS = (
         fixed_threads=True,
         systems=(System(WEFT, "bench_records_weft"), System("malloc", "bench_records_malloc")),
         bars=(Bar(0.5, "malloc"),),
+    ),
+    Workload(
+        id="S1",
+        title="until a task that a busy worker has spawned begins on another",
+        unit="us",
+        variants=("awake", "asleep"),  # whether the other one sleeps; compare/seed/weft.cpp
+        threads=(2,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_seed_weft"),),
+        bars=(Bar(10, None, variants=("awake",)),),  # S2-125: less than 10 us
+    ),
+    Workload(
+        id="S2",
+        title="256 workers: started, a task on each at the same time, ended",  # S2-127
+        unit="ms",
+        threads=(1,),
+        fixed_threads=True,
+        systems=(System(WEFT, "bench_seed_weft"),),
     ),
     Workload(
         id="W1",

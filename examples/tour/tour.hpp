@@ -17,6 +17,9 @@ bool show_switch(const options& how);
 bool show_stacks(const options& how);
 bool show_overflow(const options& how);
 bool show_model(const options& how);
+bool show_spawn(const options& how);
+bool show_fibers(const options& how);
+bool show_join(const options& how);
 
 /// Seconds that f took.
 template <class F>

@@ -23,29 +23,39 @@ namespace {
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""us;
 
-const runtime_options here{.seed = 1, .runs_on = runs_on::caller};
+const runtime_options on_caller{.seed = 1, .runs_on = runs_on::caller};
 
 TEST(Caller, RunsOnTheThreadThatWaits) {
   const std::thread::id mine = std::this_thread::get_id();
-  const auto there = weft::run([] { return std::this_thread::get_id(); }, here);
+  const auto there = weft::run([] { return std::this_thread::get_id(); }, on_caller);
   EXPECT_EQ(there, mine);
 }
 
 TEST(Caller, HasOneWorker) {
-  EXPECT_EQ(runtime(here).workers(), 1U);
+  EXPECT_EQ(runtime(on_caller).workers(), 1U);
   EXPECT_THROW(runtime({.workers = 2, .runs_on = runs_on::caller}), std::invalid_argument);
 }
 
 TEST(Caller, GivesTheValueOrTheError) {
-  EXPECT_EQ(weft::run([] { return spawn([] { return 7; }).join(); }, here), 7);
-  EXPECT_THROW(weft::run([] { throw std::runtime_error("main"); }, here), std::runtime_error);
+  EXPECT_EQ(weft::run([] { return spawn([] { return 7; }).join(); }, on_caller), 7);
+  EXPECT_THROW(weft::run([] { throw std::runtime_error("main"); }, on_caller), std::runtime_error);
 }
+
+// [caller]
+int sum_on_this_thread() {
+  weft::runtime here({.runs_on = weft::runs_on::caller});  // starts no thread
+  weft::handle<int> one = here.spawn([] { return 1; });
+  weft::handle<int> two = here.spawn([] { return 2; });
+  return one.join() + two.join();  // they run now, on this thread
+}
+// [caller]
+TEST(Caller, TheExampleOfTheGuide) { EXPECT_EQ(sum_on_this_thread(), 3); }
 
 // Nothing happens before somebody waits.
 TEST(Caller, NothingRunsUntilSomebodyWaits) {
   int ran = 0;
   {
-    runtime there(here);
+    runtime there(on_caller);
     auto first = there.spawn([&] { return ++ran; });
     auto second = there.spawn([&] { return ++ran; });
     EXPECT_EQ(ran, 0);
@@ -60,7 +70,7 @@ TEST(Caller, NothingRunsUntilSomebodyWaits) {
 
 // One that goes on for ever does not keep the thread from what it waited for.
 TEST(Caller, ComesBackWhileOthersGoOn) {
-  runtime there(here);
+  runtime there(on_caller);
   bool stop = false;
   auto endless = there.spawn([&stop] {
     while (!stop) this_fiber::yield();
@@ -89,14 +99,14 @@ TEST(Caller, TakesTurns) {
             });
         });
       },
-      here);
+      on_caller);
   EXPECT_EQ(said.size(), 6U);
   EXPECT_NE(said, "aaabbb");
   EXPECT_NE(said, "bbbaaa");
 }
 
 TEST(Caller, ANurseryOfAThread) {
-  runtime there(here);
+  runtime there(on_caller);
   std::uint64_t sum = 0;
   nursery(there, [&](nursery& in) {
     for (std::uint64_t i = 1; i <= 100; ++i) in.spawn([&sum, i] { sum += i; });
@@ -120,7 +130,7 @@ TEST(Caller, Sleeps) {
         late.join();
         early.join();
       },
-      here);
+      on_caller);
   EXPECT_EQ(order, 2);
   EXPECT_GE(std::chrono::steady_clock::now() - before, 4ms);
 }
@@ -131,7 +141,7 @@ std::uint64_t fib(unsigned n) {
   return a + b;
 }
 TEST(Caller, Joins) {
-  EXPECT_EQ(weft::run([] { return fib(20); }, here), 6'765U);
+  EXPECT_EQ(weft::run([] { return fib(20); }, on_caller), 6'765U);
 }
 
 TEST(Caller, AJoinThatWaits) {
@@ -145,7 +155,7 @@ TEST(Caller, AJoinThatWaits) {
                       [] { return 2; });
                   return a + b;
                 },
-                here),
+                on_caller),
             3);
 }
 
@@ -164,7 +174,7 @@ TEST(Caller, SuspendsAndResumes) {
         EXPECT_FALSE(by.resume());
         waits.join();
       },
-      here);
+      on_caller);
 }
 
 TEST(Caller, Cancels) {
@@ -175,13 +185,13 @@ TEST(Caller, Cancels) {
         sleeps.request_cancel();
         EXPECT_THROW(sleeps.join(), std::system_error);
       },
-      here);
+      on_caller);
 }
 
 TEST(Caller, WhatIsLeftIsCancelledAndAwaited) {
   bool cleaned_up = false;
   {
-    runtime there(here);
+    runtime there(on_caller);
     there
         .spawn([&cleaned_up] {
           const struct cleaner {
@@ -197,7 +207,7 @@ TEST(Caller, WhatIsLeftIsCancelledAndAwaited) {
 }
 
 TEST(Caller, ShutsDown) {
-  runtime there(here);
+  runtime there(on_caller);
   bool stopped = false;
   there
       .spawn([&stopped] {
@@ -230,7 +240,7 @@ TEST(Caller, HasWhatATaskMayHave) {
         EXPECT_EQ(child.join(), "child");
         EXPECT_EQ(*local, 1);
       },
-      here);
+      on_caller);
 }
 
 TEST(Caller, ManyTasks) {
@@ -246,22 +256,22 @@ TEST(Caller, ManyTasks) {
             });
         });
       },
-      here);
+      on_caller);
   EXPECT_EQ(sum, count);
 }
 
 TEST(Caller, SeveralRuntimesOneAfterTheOther) {
   for (int i = 0; i < testing::scaled(1'000, 50); ++i)
-    EXPECT_EQ(weft::run([i] { return spawn([i] { return i; }).join(); }, here), i);
+    EXPECT_EQ(weft::run([i] { return spawn([i] { return i; }).join(); }, on_caller), i);
 }
 
 TEST(Caller, ATaskCannotMakeOne) {
-  weft::run([] { EXPECT_THROW(runtime there(here), std::invalid_argument); }, here);
+  weft::run([] { EXPECT_THROW(runtime there(on_caller), std::invalid_argument); }, on_caller);
 }
 
 #ifdef WEFT_SINGLE_THREADED
 TEST(CallerDeathTest, WhenNothingCanWakeAnybodyItSaysSo) {
-  EXPECT_DEATH(weft::run([] { suspend("nobody", [](const resumer&) {}); }, here),
+  EXPECT_DEATH(weft::run([] { suspend("nobody", [](const resumer&) {}); }, on_caller),
                "all tasks wait, and nothing is left that could wake them");
 }
 TEST(Caller, IsTheOnlyKind) {
@@ -272,7 +282,7 @@ TEST(Caller, IsTheOnlyKind) {
 #else
 // Others may spawn and resume.
 TEST(Caller, IsWokenByOtherThreads) {
-  runtime there(here);
+  runtime there(on_caller);
   resumer by;
   auto waits = there.spawn([&by] { suspend("test", [&by](const resumer& mine) { by = mine; }); });
   there.spawn([] { this_fiber::yield(); }).join();

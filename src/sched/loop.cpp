@@ -194,10 +194,8 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   }
   task& made = **record;
   task* const caller = caller_of(arm);
-  made.code = &join_arm_code;
-  made.site.store(caller == nullptr ? packed_site() : caller->site.load(std::memory_order_relaxed),
-                  std::memory_order_relaxed);
-  made.inherit(nullptr);
+  made.begin_life(join_arm_code,
+                  caller == nullptr ? packed_site() : caller->site.load(std::memory_order_relaxed), nullptr);
   made.set_context(share_context_around(caller, arm));
   new (made.body) detail::join_job*(&arm);
   pool::adopt(here, made);

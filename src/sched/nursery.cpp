@@ -83,7 +83,7 @@ nursery_core& inside(nursery_state& state) noexcept {
 
 void open_nursery(nursery_state& made, runtime_core* in) {
   const impl::task* const owner = impl::current_task();
-  if (in == nullptr && owner == nullptr) throw std::system_error(make_error_code(errc::no_runtime));
+  if (in == nullptr && owner == nullptr) impl::fail(errc::no_runtime);
   impl::pool& home = in != nullptr ? *in : owner->home();
   new (made.bytes) nursery_core(home, owner);
 }
@@ -96,7 +96,7 @@ void begin_child(nursery_state& of, task_record& made) {
   nursery_core& in = inside(of);
   if (WEFT_LIKELY(in.home().begin(inside(made), &in))) return;
   in.count_out(1);
-  throw std::system_error(make_error_code(in.home().refusal()));
+  impl::fail(in.home().refusal());
 }
 
 void spawn_child_words(nursery_state& of, const task_code& code, packed_site site, closure_words closure) {

@@ -17,6 +17,7 @@
 #include "sched/stop_sign.hpp"
 #include "sched/worker.hpp"
 #include "stack/overflow.hpp"
+#include "stack/stack_pool.hpp"
 
 #include <weft/runtime.hpp>
 

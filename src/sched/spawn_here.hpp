@@ -3,13 +3,12 @@
 // spawn_here — the shortest way to a new task: by a task of the same pool, with a closure that is nothing but bytes.
 #pragma once
 
+#include "sched/failure.hpp"
 #include "sched/pool.hpp"
 
 #include <weft/detail/task_access.hpp>
-#include <weft/error.hpp>
 
 #include <cstddef>
-#include <system_error>
 
 namespace weft::impl {
 
@@ -18,10 +17,6 @@ inline void put_words(task& into, detail::closure_words closure) noexcept {
   std::size_t i = 0;
   do body[i] = closure.first[i];
   while (++i != closure.count);
-}
-
-[[noreturn, gnu::cold, gnu::noinline]] inline void fail_to_spawn(std::error_code why) {
-  throw std::system_error(why);
 }
 
 /// As a child of the nursery, or held by a handle where there is none.
@@ -34,12 +29,10 @@ WEFT_ALWAYS_INLINE task& spawn_here(worker& here, nursery_core* group, const tas
     const runtime_section in;
     return here.new_record();
   }();
-  if (!WEFT_LIKELY(record)) fail_to_spawn(record.error());
+  if (!WEFT_LIKELY(record)) fail(record.error());
   task& made = **record;
   acquire_edge(made.record_edge());
-  made.code = &code;
-  made.site.store(site, std::memory_order_relaxed);
-  made.inherit(&parent);
+  made.begin_life(code, site, &parent);
   put_words(made, closure);
   here.of().begin_here(here, parent, made, group);
   return made;

@@ -12,6 +12,7 @@
 //               TA2  what lies behind the body is touched only for a task that waits, or where a mark says so
 #pragma once
 
+#include "arch/attributes.hpp"
 #include "base/cache_line.hpp"
 #include "base/source_site.hpp"
 #include "event/parker.hpp"
@@ -135,8 +136,10 @@ struct task : basic_record<default_platform> {
     return has(task_mark::main) ? 0 : basic_record::handle().word();
   }
 
-  /// Takes over what a task has from the one that begins it; null: from nobody.
-  void inherit(const task* parent) noexcept {
+  /// A new task in this record: what it does, where it was spawned, and what it has from the one that spawns it; null: nobody.
+  WEFT_ALWAYS_INLINE void begin_life(const task_code& does, packed_site where, const task* parent) noexcept {
+    code = &does;
+    site.store(where, std::memory_order_relaxed);
     marks.store(0, std::memory_order_relaxed);
     way = route();
     no_suspend = 0;

@@ -12,12 +12,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 namespace weft::detail {
 namespace {
 
-[[noreturn, gnu::cold]] void fail(std::error_code why) { throw std::system_error(why); }
+using impl::fail;
 
 // Not done yet.
 [[gnu::noinline]] void await_slowly(impl::task& child) {
@@ -53,9 +52,7 @@ task_record& new_task(runtime_core* in, const task_code& code, packed_site site)
   if (!made) fail(made.error());
   impl::task& task = **made;
   impl::acquire_edge(task.record_edge());
-  task.code = &code;
-  task.site.store(site, std::memory_order_relaxed);
-  task.inherit(parent);
+  task.begin_life(code, site, parent);
   if (parent == nullptr) task.set_context(impl::share_context(impl::context_of_thread()));
   return outside(task);
 }

@@ -27,7 +27,6 @@
 #include "sched/fiber.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/task.hpp"
-#include "stack/stack_cache.hpp"
 #include "sys/platform.hpp"
 
 #include <chrono>

@@ -4,7 +4,7 @@
 //
 // A stack that comes back is kept warm, up to a bound, and handed out again newest first; beyond the bound its
 // memory goes back to the kernel and only the address space stays. Workers do not come here for each stack:
-// they have a stack_cache in front, and come for a batch.
+// they keep some spare ones.
 //
 // Thread safety: any thread. The lock is held for list operations, not while a stack is guarded or discarded;
 //                the rare new slab, and release_unused(), talk to the kernel under it.
