@@ -290,13 +290,13 @@ WORKLOADS = (
     ),
     Workload(
         id="S1",
-        title="until a task that a busy worker has spawned begins on another",
+        title="until a task that one worker has spawned begins on another",
         unit="us",
-        variants=("awake", "asleep"),  # whether the other one sleeps; compare/seed/weft.cpp
+        variants=("forking", "busy", "asleep"),  # compare/seed/weft.cpp says what each is
         threads=(2,),
         fixed_threads=True,
         systems=(System(WEFT, "bench_seed_weft"),),
-        bars=(Bar(10, None, variants=("awake",)),),  # S2-125: less than 10 us
+        bars=(Bar(10, None, variants=("forking",)),),  # S2-125: less than 10 us
     ),
     Workload(
         id="S2",
