@@ -34,6 +34,9 @@ struct local_slot {
 /// A variable with a value for each task, and for each plain thread. The value is made, as `T()`, when the task first uses it,
 /// and destroyed when the task ends, after the variable's own end too.
 ///
+/// To be of static duration: its number is never used again, and each task has a place for all numbers up to the largest that it
+/// uses.
+///
 /// The second half of a join is a task of its own if another worker runs it, and part of its caller if not: neither relies on
 /// what it finds here.
 ///
@@ -41,9 +44,11 @@ struct local_slot {
 template <class T>
 class fiber_local {
  public:
+  /// A variable that no task has used yet.
   fiber_local() noexcept : number_(detail::new_local_number()) {}
   fiber_local(const fiber_local&) = delete;
   fiber_local& operator=(const fiber_local&) = delete;
+  ~fiber_local() = default;
 
   /// The running task's own.
   ///
@@ -54,7 +59,9 @@ class fiber_local {
     detail::local_slot_of(number_) = {made, [](void* value) noexcept { delete static_cast<T*>(value); }};
     return *made;
   }
+  /// As get().
   [[nodiscard]] T& operator*() const { return get(); }
+  /// As get().
   [[nodiscard]] T* operator->() const { return &get(); }
 
  private:

@@ -8,9 +8,10 @@
 namespace weft {
 
 namespace detail {
-/// Returns whether the running task was not pinned before.
-[[nodiscard]] WEFT_EXPORT bool pin_task() noexcept;
-WEFT_EXPORT void unpin_task() noexcept;
+struct task_record;
+/// Returns the running task, if it was not pinned before; null if it was, and on a plain thread.
+[[nodiscard]] WEFT_EXPORT task_record* pin_task() noexcept;
+WEFT_EXPORT void unpin_task(task_record& pinned) noexcept;
 }  // namespace detail
 
 /// While it lives, the running task goes on upon the same worker, and so on the same thread, after each wait: for libraries
@@ -26,15 +27,17 @@ WEFT_EXPORT void unpin_task() noexcept;
 ///     finish_query(thread_session());          // the same session
 class [[nodiscard]] pin_guard {
  public:
-  pin_guard() noexcept : is_outermost_(detail::pin_task()) {}
+  /// From here on the running task stays where it is.
+  pin_guard() noexcept : pinned_(detail::pin_task()) {}
   pin_guard(const pin_guard&) = delete;
   pin_guard& operator=(const pin_guard&) = delete;
+  /// It may move again, unless another one lives. In the same task.
   ~pin_guard() {
-    if (is_outermost_) detail::unpin_task();
+    if (pinned_ != nullptr) detail::unpin_task(*pinned_);
   }
 
  private:
-  const bool is_outermost_;
+  detail::task_record* const pinned_;  // by the outermost
 };
 
 }  // namespace weft

@@ -26,8 +26,9 @@ namespace detail {
 /// Whose threads the tasks run on.
 enum class runs_on : std::uint8_t {
   own_threads,  ///< those of the runtime, all the time
-  /// The one that has made the runtime, and only while it waits for something of it: in handle::join(), at the end of a nursery,
-  /// in shutdown() and the destructor. One worker, no other threads. Others may spawn and resume, but not wait.
+  /// That of whoever waits for something of the runtime, and only then: in handle::join(), at the end of a nursery, in shutdown()
+  /// and the destructor. One worker, no other threads. One thread at a time waits, and no task of another runtime. Others may spawn
+  /// and resume. A deadline of shutdown() is kept only if the tasks give way.
   /// (A library built with WEFT_SINGLE_THREADED knows only this; there nobody else may do anything.)
   caller,
 };
@@ -54,33 +55,38 @@ enum class placement : std::uint8_t {
 /// What happens when a task runs past the end of its stack. Either way it is reported first, with its name and a backtrace.
 enum class overflow : std::uint8_t {
   abort,  ///< the process ends
-  /// The task fails with errc::stack_overflow, and its worker goes on. Its stack is left as it is, with everything on it: no
-  /// destructor runs, what it has locked stays locked, and the memory comes back when the runtime ends. For programs that
-  /// recurse over what others send them and would rather lose a task than the process. Where the overflow comes in the middle of
-  /// a wait, the process ends all the same.
+  /// The task fails with errc::stack_overflow, and its worker goes on: for programs that recurse over what others send them and
+  /// would rather lose a task than the process. Its stack is left as it is, with everything on it, until the runtime ends: no
+  /// destructor of a local runs, what it has locked stays locked, and *nobody waits for what it has begun beside itself*: children
+  /// of a nursery on that stack, and second halves of joins that others have begun, go on and must not use what lies outside of
+  /// the task. So it is for tasks that compute alone.
+  ///
+  /// A function of weft that finds little of the stack left throws the same error, and the task may unwind. The process ends all the
+  /// same where the overflow comes in another library than the task's function (as malloc), since that may be left locked; and
+  /// where nobody looks at the task's failure.
   fail_task,
 };
 
 /// What a worker has done so far.
 struct worker_statistics {
-  std::uint64_t tasks = 0;          ///< ended there
-  std::uint64_t stolen = 0;         ///< tasks and fibers got from other workers
-  std::uint64_t failed_steals = 0;  ///< attempts that gave nothing
+  std::uint64_t tasks = 0;   ///< ended there
+  std::uint64_t stolen = 0;  ///< tasks and fibers taken from other workers, but for what those have sent
+  std::uint64_t failed_steals = 0;  ///< attempts to take from a deque that gave nothing
 };
 
 /// How a runtime is made. What is left alone is chosen for the machine.
 struct runtime_options {
   std::uint32_t workers =
       0;  ///< 1 to 256; 0: as many as this process has processors, or 1 on the caller's thread
-  std::uint64_t seed = 0;  ///< all chance in the runtime comes from it; 0: a random one
-  victim_order victims = victim_order::random;
-  placement fresh = placement::local;
+  std::uint64_t seed = 0;                       ///< all chance in the runtime comes from it; 0: a random one
+  victim_order victims = victim_order::random;  ///< whom a worker without work tries to rob
+  placement fresh = placement::local;           ///< where a task goes that another one spawns
   std::uint32_t steal_attempts = 4;  ///< victims that a worker looks at before it looks elsewhere, at most
   bool steal = true;                 ///< whether workers take from each other at all; see set_stealing()
   leftovers at_end =
       leftovers::cancelled;  ///< what happens to tasks that are alive when main, or the runtime, ends
-  overflow on_overflow = overflow::abort;
-  weft::runs_on runs_on = weft::runs_on::own_threads;
+  overflow on_overflow = overflow::abort;  ///< what happens when a task runs past the end of its stack
+  weft::runs_on runs_on = weft::runs_on::own_threads;  ///< whose threads the tasks run on
 };
 
 /// A number of workers on which tasks run. Several may exist at a time; none lives by itself.
@@ -121,10 +127,11 @@ class WEFT_EXPORT runtime {
     return detail::spawn_with(core_.get(), &how, std::forward<F>(function), site);
   }
 
-  /// Asks all tasks to stop that live now, and those that they spawn.
+  /// Asks all tasks to stop: those that live now, and all that are still to come. There is no way back.
   void request_cancel() noexcept;
 
-  /// Whether workers take tasks from each other from now on. What was left for a worker then waits for it alone.
+  /// Whether workers take tasks from each other's deques and lines from now on. (What others have left for a worker may still be
+  /// taken by whoever is woken for it.)
   void set_stealing(bool enabled) noexcept;
 
   /// What each worker has done so far.

@@ -13,7 +13,11 @@ namespace weft {
 ///
 /// A task of high priority goes before the others, sixteen in a row at most; one of low priority waits until there is
 /// nothing else, but is remembered after some hundreds of others. So nobody starves.
-enum class priority : std::uint8_t { normal, high, low };
+enum class priority : std::uint8_t {
+  normal,  ///< as most
+  high,    ///< before the others
+  low,     ///< after them
+};
 
 /// How a task is spawned. What is left alone is as for all tasks, and costs nothing.
 struct spawn_options {

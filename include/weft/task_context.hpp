@@ -29,16 +29,21 @@ struct context_node {
   std::atomic<std::uint32_t> owners{1};
   context_node* outer = nullptr;
   const void* key = nullptr;
-  const void* frame = nullptr;  // whose block it is for, in the stack of whoever opened it
-  void (*destroy)(context_node& self) noexcept = nullptr;
+  const void* frame = nullptr;      // of the block it is for
+  const void* opened_by = nullptr;  // the task whose block that is; null: a thread's
+  std::uint64_t life = 0;           // and which of those that have had that record
+  void (*const destroy)(context_node& self) noexcept;
+
+ protected:
+  explicit context_node(void (*end)(context_node& self) noexcept) noexcept : destroy(end) {}
 };
 
 template <class T>
 struct context_value : context_node {
   template <class... Args>
-  explicit context_value(Args&&... args) : value(std::forward<Args>(args)...) {
-    destroy = [](context_node& self) noexcept { delete static_cast<context_value*>(&self); };
-  }
+  explicit context_value(Args&&... args)
+      : context_node([](context_node& self) noexcept { delete static_cast<context_value*>(&self); }),
+        value(std::forward<Args>(args)...) {}
   T value;
 };
 
@@ -58,6 +63,7 @@ class context_key {
   constexpr context_key() noexcept = default;
   context_key(const context_key&) = delete;
   context_key& operator=(const context_key&) = delete;
+  ~context_key() = default;
 
   /// The value that the running task has, its own or inherited; null if it has none. Good while the task, or the block of
   /// with_context() that gave it the value, lasts.
@@ -75,8 +81,9 @@ class context_key {
 /// Calls the function, in which and in whose children the key has this value. Returns what it returns.
 ///
 /// Thread safety: any task; any thread, whose spawns into a runtime pass it on.
+// Not to be inlined: what is joined in the block has a frame further in than this one, and what joins around it has not.
 template <class T, class Value, class F>
-decltype(auto) with_context(const context_key<T>& key, Value&& value, F&& function) {
+[[gnu::noinline]] decltype(auto) with_context(const context_key<T>& key, Value&& value, F&& function) {
   auto* const made = new detail::context_value<T>(std::forward<Value>(value));
   made->key = &key;
   made->frame = __builtin_frame_address(0);

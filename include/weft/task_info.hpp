@@ -34,12 +34,12 @@ enum class task_state : std::uint8_t {
 
 /// A task, as it was at one moment.
 struct task_info {
-  std::uint64_t id = 0;
-  std::string name;  ///< empty where it has none
-  task_state state = task_state::ready;
-  std::string waits_for;  ///< what a blocked task waits for: "join", "sleep", or what suspend() was told
-  std::string file;       ///< where it was spawned
-  std::uint32_t line = 0;
+  std::uint64_t id = 0;                  ///< as this_fiber::id(); main's is 0
+  std::string name;                      ///< empty where it has none
+  task_state state = task_state::ready;  ///< what it was doing
+  std::string waits_for;   ///< what a blocked task waits for: "join", "sleep", or what suspend() was told
+  std::string file;        ///< where it was spawned
+  std::uint32_t line = 0;  ///< and the line there
 };
 
 /// How a runtime was shut down.

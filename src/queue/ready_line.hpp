@@ -129,7 +129,7 @@ class basic_ready_line {
     const bool ours =
         door_.compare_exchange_strong(seen, 0, std::memory_order_relaxed, std::memory_order_relaxed);
     if (!ours) return {};
-    return {take_out(count), static_cast<thief_id>(seen)};
+    return {take_out(count), static_cast<thief_id>(seen & ~by_the_way)};
   }
 
   // -- Others -------------------------------------------------------------------------------------------------------
@@ -137,13 +137,23 @@ class basic_ready_line {
   /// How many there seem to be. After a heavy barrier: no fewer than were pushed before it and not taken.
   [[nodiscard]] std::uint32_t size_approx() const noexcept { return size(); }
 
-  /// Stands at the door. Returns false if somebody else does.
+  /// Stands at the door. Returns false if somebody else does, in earnest.
   [[nodiscard]] bool ask(thief_id who) noexcept {
     WEFT_CHECK(who != thief_id{}, "who asks has a name; zero is nobody's");
-    std::uint32_t nobody = 0;
+    std::uint32_t seen = door_.load(std::memory_order_relaxed);  // relaxed: the exchange decides
+    if (seen != 0 && !is_by_the_way(seen)) return false;
     // relaxed: an owner that sees it late answers late.
-    return door_.compare_exchange_strong(nobody, static_cast<std::uint32_t>(who), std::memory_order_relaxed,
+    return door_.compare_exchange_strong(seen, static_cast<std::uint32_t>(who), std::memory_order_relaxed,
                                          std::memory_order_relaxed);
+  }
+
+  /// The same by one that has enough to do, does not wait for an answer, and gives way to who asks in earnest.
+  [[nodiscard]] bool ask_by_the_way(thief_id who) noexcept {
+    WEFT_CHECK(who != thief_id{}, "who asks has a name; zero is nobody's");
+    std::uint32_t nobody = 0;
+    // relaxed: as in ask().
+    return door_.compare_exchange_strong(nobody, static_cast<std::uint32_t>(who) | by_the_way,
+                                         std::memory_order_relaxed, std::memory_order_relaxed);
   }
 
   /// Whether who has asked is still waiting: if not, it has been sent something.
@@ -175,6 +185,10 @@ class basic_ready_line {
 
  private:
   static constexpr std::uint32_t bolt = 1U << 16U;
+  static constexpr std::uint32_t by_the_way = 1U << 15U;
+  [[nodiscard]] static constexpr bool is_by_the_way(std::uint32_t door) noexcept {
+    return (door & by_the_way) != 0;
+  }
   [[nodiscard]] static constexpr bool is_bolted(std::uint32_t door) noexcept { return door >= bolt; }
 
   /// The owner inside its line, for a scope.

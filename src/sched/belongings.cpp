@@ -62,6 +62,8 @@ const context_node* current_context() noexcept {
 void enter_context(context_node& made) noexcept {
   if (impl::task* const self = impl::current_task()) {
     made.outer = self->context_or_null();
+    made.opened_by = self;
+    made.life = self->id();
     self->set_context(&made);
   } else {
     impl::thread_belongings& own = impl::make_own();  // without memory that ends the program

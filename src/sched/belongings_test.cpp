@@ -165,6 +165,101 @@ TEST(TaskContext, GoesAlongWithAJoinThatIsTakenByAnother) {
       {.workers = 2});
 }
 
+// The same where all is one function, and the first half does not leave its worker.
+TEST(TaskContext, OfTheFirstHalfIsNotTheSecondHalfs) {
+  static const context_key<int> key;
+  run(
+      [] {
+        for (int round = 0; round < 200; ++round) {
+          std::atomic<bool> done{false};
+          std::atomic<bool> leaked{false};
+          spawn([&] {
+            join(
+                [&] {
+                  with_context(key, 7, [&] {
+                    while (!done) {
+                    }
+                  });
+                },
+                [&] {
+                  leaked = key.get() != nullptr;
+                  done = true;
+                });
+          }).join();
+          ASSERT_FALSE(leaked);
+        }
+      },
+      {.workers = 2});
+}
+
+// A child stands where its parent stood when it opened the block, and joins further out.
+[[gnu::noinline]] handle<bool> spawn_deep_within(const context_key<int>& key) {
+  volatile char deep[4096];
+  volatile char& somewhere = deep[0];
+  somewhere = 1;
+  return with_context(key, 7, [&key] {
+    return spawn([&key] {
+      std::atomic<bool> done{false};
+      std::atomic<bool> has_value{false};
+      join(
+          [&] {
+            while (!done) {
+            }
+          },
+          [&] {
+            has_value = key.get() != nullptr && *key.get() == 7;
+            done = true;
+          });
+      return has_value.load();
+    });
+  });
+}
+TEST(TaskContext, ThatWasInheritedGoesAlongWherever) {
+  static const context_key<int> key;
+  run(
+      [] {
+        for (int round = 0; round < 200; ++round)
+          ASSERT_TRUE(spawn([] { return spawn_deep_within(key); }).join().join());
+      },
+      {.workers = 2});
+}
+
+// What is left of a task that has ended goes as part of it: it may spawn, and wait.
+struct last_words {
+  std::atomic<int>* heard = nullptr;
+  last_words() noexcept = default;
+  explicit last_words(std::atomic<int>& by) noexcept : heard(&by) {}
+  last_words(last_words&& other) noexcept : heard(std::exchange(other.heard, nullptr)) {}
+  last_words& operator=(last_words&&) = delete;
+  ~last_words() {
+    if (heard == nullptr) return;
+    spawn([by = heard] { ++*by; }).join();
+  }
+};
+TEST_P(BelongingsTest, AResultThatNobodyWantsMaySpawnAndWaitAsItGoes) {
+  std::atomic<int> heard{0};
+  run([&] {
+    spawn([&heard] { return last_words(heard); }).detach();
+    while (heard == 0) this_fiber::yield();
+  });
+  EXPECT_EQ(heard.load(), 1);
+}
+TEST_P(BelongingsTest, AValueOfAContextMaySpawnAndWaitAsItGoes) {
+  static const context_key<last_words> key;
+  std::atomic<int> heard{0};
+  run([&] {
+    std::atomic<bool> go{false};
+    with_context(key, last_words(heard), [&go] {
+      spawn([&go] {
+        while (!go) this_fiber::yield();
+      }).detach();
+    });
+    go = true;
+    while (heard == 0) this_fiber::yield();
+  });
+  EXPECT_EQ(heard.load(), 1);
+}
+
 // -- no_suspend -------------------------------------------------------------------------------------------------------
 
 TEST_P(BelongingsTest, WithinNoSuspendMuchCanBeDone) {

@@ -71,6 +71,16 @@ TEST(Fork, InTheChildARuntimeRefusesAndGoesInPeace) {
   EXPECT_EQ(one->spawn([] { return 5; }).join(), 5);
 }
 
+TEST(Fork, TheChildLeavesANurseryOfTheParents) {
+  runtime one({.workers = 2});
+  int status = -1;
+  nursery(one, [&](nursery& in) {
+    in.spawn([] { this_fiber::sleep_for(std::chrono::milliseconds(50)); });
+    status = status_of_child([&] { return is_refused([&] { nursery(one, [](nursery&) {}); }) ? 0 : 1; });
+  });
+  EXPECT_TRUE(has_exited_with(status, 0)) << status;
+}
+
 TEST(Fork, ATaskMayForkAndExecute) {
   weft::run(
       [] {

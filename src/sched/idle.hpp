@@ -9,7 +9,7 @@
 //
 // README.md has the protocol, and why no wake-up is lost.
 //
-// Thread safety: after_push(), hungry(), shut_down() and the _approx looks by anyone; the rest, for worker w, by w.
+// Thread safety: after_push(), hungry(), call(), wake_for_events(), shut_down() and the _approx looks by anyone; the rest, for worker w, by w.
 // Invariants:   ID1  a worker sleeps only with its bit in the set, or with its token given
 //               ID2  whoever counts a sleeper out of the word (a promise) wins a bit and wakes its worker
 //               ID3  a worker that is searching is counted as such, from before it is woken until it finds work or sleeps

@@ -3,6 +3,7 @@
 #include "sched/loop.hpp"
 
 #include "arch/switch.hpp"
+#include "sched/failure.hpp"
 #include "sched/identity.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/pool.hpp"
@@ -61,7 +62,8 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   in->fail(detail::error_in(failed.body));
 }
 
-// What is left to be done when a task has ended in one way or another: shows its outcome, and lets go of its record.
+// What is left to be done when a task has ended in one way or another: shows its outcome, and lets go of its record. What it leaves
+// behind may spawn and wait as it goes: so this is done as the task, too.
 WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexcept {
   ended.note_progress(outcome);
   const task_ending ending =
@@ -70,6 +72,7 @@ WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexc
     if (!WEFT_LIKELY(outcome != task_outcome::error))
       dispose_of_error(ended, nursery_core::from(ending.owner));
     clear_result(ended, outcome);
+    ended.home().drop_extras(ended);
     release_edge(ended.record_edge());
     if (ending.owner != 0) release_edge(nursery_core::from(ending.owner));
   }
@@ -87,11 +90,10 @@ WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexc
     fresh.code->drop(fresh.body);
   }
   if (!WEFT_LIKELY(!fresh.has(task_mark::has_extras))) fresh.own_extras().locals.clear();
-  {
-    const runtime_section in;  // the stack is the worker's, and has borne others
-    self.running = nullptr;
-  }
-  return conclude(fresh, outcome);
+  const task_ending ending = conclude(fresh, outcome);
+  const runtime_section in;  // the stack is the worker's, and has borne others
+  self.running = nullptr;
+  return ending;
 }
 
 // Runs a task to its end, as a plain call. When this returns, the stack may be another worker's.
@@ -156,16 +158,15 @@ task_outcome run_join_arm(void* body) noexcept {
 void drop_join_arm(void* body) noexcept { (void)run_join_arm(body); }
 constexpr task_code join_arm_code{.run = &run_join_arm, .drop = &drop_join_arm, .clear = nullptr};
 
-// Whether a frame lies further in than another of the same task. One of another task, from which a context was inherited, or of
-// a thread, does not.
-bool is_further_in(const void* frame, const void* than) noexcept {
-  const stack_location where = process_slabs.find(frame);
-  const stack_location other = process_slabs.find(than);
-  if (!where || !other) return false;
-  if (where.slot == other.slot) return frame < than;
-  const fiber& on = fiber::of(*where.slot);
-  const fiber& other_on = fiber::of(*other.slot);
-  return on.running == other_on.running && on.depth > other_on.depth;
+// Whether a task has opened a block further in than the frame of an arm, which is the task's too. What it has inherited, it has
+// not opened: where that was may be any stack by now.
+bool is_further_in(const context_node& block, const task& caller, const detail::join_job& arm) noexcept {
+  if (block.opened_by != &caller || block.life != caller.id()) return false;
+  const stack_location where = process_slabs.find(block.frame);
+  const stack_location other = process_slabs.find(arm.frame);
+  WEFT_CHECK(where && other, "a task stands on stacks of weft's");
+  if (where.slot == other.slot) return block.frame < arm.frame;
+  return fiber::of(*where.slot).depth > fiber::of(*other.slot).depth;
 }
 
 // The task in whose frame an arm lies: found by the stack, so that a join need not write it down. Null if that task has run past
@@ -178,25 +179,28 @@ task* caller_of(const detail::join_job& arm) noexcept {
 
 // The context that an arm was made in. Its caller may have gone further in since: into blocks whose frames lie below the
 // arm's, or on a stack that was taken later.
-context_node* share_context_around(task* caller, const detail::join_job& arm) noexcept {
-  if (caller == nullptr || WEFT_LIKELY(!caller->has(task_mark::has_context))) return nullptr;
-  return caller->context.share_around(
-      [&arm](const context_node& inner) { return is_further_in(inner.frame, arm.frame); });
+context_node* share_context_around(task& caller, const detail::join_job& arm) noexcept {
+  if (WEFT_LIKELY(!caller.has(task_mark::has_context))) return nullptr;
+  return caller.context.share_around(
+      [&](const context_node& inner) { return is_further_in(inner, caller, arm); });
 }
 
 // As a task of its own, so that it can wait, and can be told from its caller.
 WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
   worker& here = *current_worker();
+  task* const caller = caller_of(arm);
+  if (!WEFT_LIKELY(caller != nullptr)) {  // with it went what it would use
+    (void)end_join_arm(arm);
+    return;
+  }
   result<task*> record = here.new_record();
   while (!record) {
     pool::nap();  // its caller waits for it: it must be run
     record = here.new_record();
   }
   task& made = **record;
-  task* const caller = caller_of(arm);
-  made.begin_life(join_arm_code,
-                  caller == nullptr ? packed_site() : caller->site.load(std::memory_order_relaxed), nullptr);
-  made.set_context(share_context_around(caller, arm));
+  made.begin_life(join_arm_code, caller->site.load(std::memory_order_relaxed), nullptr);
+  made.set_context(share_context_around(*caller, arm));
   new (made.body) detail::join_job*(&arm);
   pool::adopt(here, made);
   run_task(self, made, &arm);
@@ -222,6 +226,7 @@ WEFT_UNWATCHED void run_call(fiber& self, const stack_call& call) noexcept {
   }
   self.running = nullptr;
   self.depth = 0;
+  call.from->pinned_to = self.pinned_to;  // pinned there, and still so
   give_way(self, *call.from);
 }
 
@@ -267,16 +272,30 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
   }
 }
 
-// What was in the body of the task, its closure, is left there with all else that is abandoned.
+const void* function_of(const task& one) noexcept {
+  if (one.code != &join_arm_code) return reinterpret_cast<const void*>(one.code->run);
+  const detail::join_job& arm = **reinterpret_cast<detail::join_job* const*>(one.body);
+  return reinterpret_cast<const void*>(arm.run);
+}
+
+void fail_on_low_stack(const worker& here) {
+  if (here.of().options().fails_tasks_that_overflow) fail(errc::stack_overflow);
+}
+
+// What was in the body of the task, its closure, is left there with all else that is abandoned. What else it leaves may spawn and wait
+// as it goes, and so come to another worker.
 void abandon(worker& here, fiber& gone) noexcept {
   task& failed = *gone.running;
+  fiber& self = running_fiber(here);
   const std::exception_ptr error =
       std::make_exception_ptr(std::system_error(make_error_code(errc::stack_overflow)));
   for (fiber* each = &gone; each != nullptr;) {
     fiber& stack = *std::exchange(each, each->depth == 0 ? nullptr : each->below);
     stack.running = nullptr;
+    if (stack.depth != 0) clear_identity(stack);  // it had that of the lowest one
     here.of().keep_abandoned(stack);
   }
+  self.running = &failed;
   if (failed.has(task_mark::has_extras)) failed.own_extras().locals.clear();
   task_outcome outcome = task_outcome::error;
   if (failed.code == &join_arm_code) {  // its caller has the error
@@ -286,7 +305,9 @@ void abandon(worker& here, fiber& gone) noexcept {
   } else {
     new (failed.body) std::exception_ptr(error);
   }
-  pool::end(here, failed, conclude(failed, outcome));
+  const task_ending ending = conclude(failed, outcome);
+  self.running = nullptr;
+  pool::end(*current_worker(), failed, ending);
 }
 
 WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED void leave_until_claimed(task& self) noexcept {
@@ -350,6 +371,7 @@ WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
   if (self == nullptr) return std::this_thread::yield();
   if (!WEFT_LIKELY(!impl::is_asked_to_stop(*self))) stop_as_asked();
   WEFT_CHECK(self->no_suspend == 0, "a task yields although a no_suspend forbids it to wait");
+  impl::check_stack(*impl::current_worker());
   const impl::runtime_section in;
   impl::worker& here = *impl::current_worker();
   const impl::runnable next = here.pick();

@@ -9,6 +9,9 @@
 
 namespace weft::impl {
 
+/// Throws stack_overflow, in a pool whose tasks fail by it.
+[[gnu::cold]] void fail_on_low_stack(const worker& here);
+
 /// The fiber that a worker runs: by code that stands on it.
 [[nodiscard]] WEFT_ALWAYS_INLINE fiber& running_fiber(worker& here) noexcept {
   WEFT_ASSERT(here.current != &here.native, "the thread's own stack runs no task");
@@ -20,6 +23,33 @@ namespace weft::impl {
   worker* const here = current_worker();
   return here == nullptr || here->current == &here->native ? nullptr : running_fiber(*here).running;
 }
+
+/// Where a task that overflows its stack is to fail alone, one that has little left of it fails here, in a known state: weft's own
+/// functions must not overflow. By functions that may throw.
+WEFT_ALWAYS_INLINE void check_stack(const worker& here) {
+  if (!WEFT_LIKELY(static_cast<const std::byte*>(__builtin_frame_address(0)) > here.watermark))
+    fail_on_low_stack(here);
+}
+
+/// The same for those that may not: if the stack ends here, so does the process.
+class low_stack_section {
+ public:
+  explicit low_stack_section(worker* here) noexcept {
+    if (!WEFT_LIKELY(here == nullptr ||
+                     static_cast<const std::byte*>(__builtin_frame_address(0)) > here->watermark)) {
+      low_ = here;
+      ++here->low_stack_depth;
+    }
+  }
+  low_stack_section(const low_stack_section&) = delete;
+  low_stack_section& operator=(const low_stack_section&) = delete;
+  ~low_stack_section() {
+    if (!WEFT_LIKELY(low_ == nullptr)) --low_->low_stack_depth;
+  }
+
+ private:
+  worker* low_ = nullptr;
+};
 
 /// The context of a thread that is no worker; null if it has none.
 [[nodiscard]] context_node* context_of_thread() noexcept;
@@ -33,6 +63,9 @@ WEFT_SWITCHES void let_children_run(task& self) noexcept;
 /// Goes on with the running task upon another stack, for as long as the function takes. Returns false if there is none; then
 /// nothing was called.
 [[nodiscard]] WEFT_SWITCHES bool try_call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept;
+
+/// The user's function that a task was made for: where its code lies.
+[[nodiscard]] const void* function_of(const task& one) noexcept;
 
 /// The task that stood on the fiber is not to go on: it has failed.
 void abandon(worker& here, fiber& gone) noexcept;

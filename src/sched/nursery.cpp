@@ -55,6 +55,7 @@ bool nursery_core::close(bool is_cancelled) noexcept {
   if (is_cancelled) cancel();
   if (!children_.close()) {
     task* const self = current_task();
+    check_can_be_awaited(home_, self);
     if (self == nullptr) {
       await_on_thread(home_, children_.wait_word());
     } else if (!await_in_task(*self, children_.wait_word(), wait_kind::cancellable)) {
@@ -102,6 +103,7 @@ void begin_child(nursery_state& of, task_record& made) {
 void spawn_child_words(nursery_state& of, const task_code& code, packed_site site, closure_words closure) {
   nursery_core& in = inside(of);
   if (impl::worker* const here = in.home().worker_here(); WEFT_LIKELY(here != nullptr)) {
+    impl::check_stack(*here);
     (void)impl::spawn_here(*here, &in, code, site, closure);
     return;
   }
@@ -116,6 +118,7 @@ void fail_nursery(nursery_state& of, std::exception_ptr why) noexcept { inside(o
 
 void close_nursery(nursery_state& ended, bool is_cancelled) {
   nursery_core& in = inside(ended);
+  if (in.home().is_forked()) impl::fail(errc::forked);  // its children are in the parent
   is_cancelled = in.close(is_cancelled);
   const std::exception_ptr failed = in.first_failure();
   in.~nursery_core();

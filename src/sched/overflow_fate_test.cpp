@@ -14,9 +14,11 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <string>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace weft {
@@ -174,6 +176,55 @@ TEST_P(FailTaskTest, DeepInATreeOfJoins) {
     auto joins = spawn([] { return deep::descend(testing::scaled(20'000U, 3'000U)); });
     return fails_by_overflow([&] { (void)joins.join(); });
   });
+}
+
+// At each depth it does something with weft, so that the end comes in the middle of that, or nearly.
+template <class F>
+[[gnu::noinline]] void recurse_with(F& at_each, int depth) {
+  volatile char frame[200];
+  volatile char& somewhere = frame[static_cast<unsigned>(depth) % sizeof frame];
+  somewhere = 1;
+  at_each();
+  if (depth != testing::recursion_end) recurse_with(at_each, depth + 1);
+  somewhere = 2;
+}
+template <class F>
+int fails_each_time(F at_each) {
+  constexpr int times = testing::scaled(60, 4);
+  for (int i = 0; i < times; ++i) {
+    auto fails = spawn([&at_each, i] {
+      auto* const shift = static_cast<volatile char*>(__builtin_alloca(static_cast<unsigned>(i) * 16U + 16U));
+      shift[0] = 1;  // another depth each time
+      recurse_with(at_each, 0);
+    });
+    if (const int failed = fails_by_overflow([&] { fails.join(); }); failed != 0) return failed;
+  }
+  return 0;
+}
+TEST_P(FailTaskTest, WhileItSpawns) {
+  const child_outcome outcome = in_child(
+      [] { return weft::run([] { return fails_each_time([] { spawn([] {}).detach(); }); }, options()); });
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome.status << outcome.said;
+}
+TEST_P(FailTaskTest, WhileItYields) {
+  const child_outcome outcome = in_child(
+      [] { return weft::run([] { return fails_each_time([] { this_fiber::yield(); }); }, options()); });
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome.status << outcome.said;
+}
+// Within malloc nothing can be saved; but the process ends, and does not hang.
+TEST_P(FailTaskTest, WhileItAllocates) {
+  const child_outcome outcome = in_child([] {
+    ::alarm(20);
+    return weft::run(
+        [] {
+          return fails_each_time([] {
+            void* volatile piece = std::malloc(100);
+            std::free(piece);
+          });
+        },
+        options());
+  });
+  EXPECT_TRUE(outcome.exited_with(0) || outcome.died_of(SIGABRT)) << outcome.status << outcome.said;
 }
 
 struct noted {

@@ -13,8 +13,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -213,6 +215,26 @@ TEST_P(PinTest, HasItsTurnBesideUrgentOnesAndLetsOthersHaveTheirs) {
       stop = true;
     });
   });
+}
+
+// The stack is nearly used up, so that the first half of a join runs on another one.
+[[gnu::noinline]] void pin_on_another_stack(const char* top) {
+  constexpr std::ptrdiff_t deep = std::ptrdiff_t{236} << 10U;
+  volatile char frame[512];
+  frame[0] = 1;
+  if (top - const_cast<const char*>(frame) < deep) {
+    pin_on_another_stack(top);
+  } else {
+    std::optional<pin_guard> pin;
+    join([&] { pin.emplace(); }, [] {});
+    const std::thread::id before = thread_here();
+    this_fiber::sleep_for(1us);
+    EXPECT_EQ(thread_here(), before);
+  }
+  frame[1] = 1;
+}
+TEST_P(PinTest, OutlivesTheStackItWasMadeOn) {
+  run([] { pin_on_another_stack(static_cast<const char*>(__builtin_frame_address(0))); });
 }
 
 TEST(Pin, DoesNothingOnAThread) {

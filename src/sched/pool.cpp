@@ -94,7 +94,7 @@ result<void> pool::furnish(worker& made) noexcept {
   }
   if (!options_.runs_on_caller) return {};
   made.looks_aside_.store(true, std::memory_order_relaxed);  // and sees there when to stop
-  return driver_faults_.install();
+  return {};
 }
 
 // The thread becomes the only worker, for as long as it waits.
@@ -104,6 +104,8 @@ bool pool::drive(parker& mine, time_point deadline) noexcept {
   worker& self = *workers_.front();
   driver_ = &mine;
   drive_until_ = deadline;
+  alternate_stack faults;
+  WEFT_CHECK(faults.install().has_value(), "no memory for an alternate stack");
   begin_worker();
   WEFT_CHECK(attach(self).has_value(), "this thread cannot carry fibers: a hardware shadow stack is active");
   while (!mine.has_token_approx() && (deadline == never || self.clock_.now() < deadline)) run_worker(self);
@@ -188,8 +190,9 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
 }
 
 void pool::discard(task& blank) noexcept {
-  const runtime_section in;
   drop_extras(blank);
+  if (is_forked_) return;  // its locks may be held by threads that are not here
+  const runtime_section in;
   if (worker* const here = worker_here()) return here->discard_record(blank);
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
@@ -200,13 +203,6 @@ void pool::cancel(task& held) noexcept {
   held.cancel.request();
   cancel_flag::settle(barriers_);
   if (held.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won) make_runnable(held, false);
-}
-
-void pool::mark_parked() noexcept {
-  records_.for_each_live([](const task& each, record_handle) {
-    auto& waiting = const_cast<task&>(each);
-    waiting.claim.mark(waiting.claim.word());
-  });
 }
 
 void pool::trim_held(task& held) noexcept {
@@ -240,12 +236,18 @@ void pool::fail_in_child() noexcept {
 // -- Looking at all of them ---------------------------------------------------------------------------------------------------
 
 void pool::delete_extras(task& ended) noexcept {
-  drop_context(ended.context_or_null());
-  ended.set_context(nullptr);
+  if (is_forked_) return;
+  context_node* const left = ended.context_or_null();
+  ended.set_context(nullptr);  // nobody finds it any more
+  drop_context(left);
   if (!ended.has(task_mark::has_extras)) return;
-  const scoped_hold hold(extras_lock_);
-  delete ended.extras.exchange(nullptr, std::memory_order_relaxed);  // relaxed: the lock orders it
-  ended.remove(task_mark::has_extras);
+  task_extras* left_over = nullptr;
+  {
+    const scoped_hold hold(extras_lock_);
+    left_over = ended.extras.exchange(nullptr, std::memory_order_relaxed);  // relaxed: the lock orders it
+    ended.remove(task_mark::has_extras);
+  }
+  delete left_over;
 }
 
 // A record may die while it is looked at; then what was read is thrown away.
@@ -370,6 +372,7 @@ void pool::wake_waiter(waiter_word waiting) noexcept {
 }
 
 void pool::release_of_stranger(task& done) noexcept {
+  if (is_forked_) return;
   strangers& mine = strangers_here();
   const scoped_hold hold(mine.lock);
   mine.home->free(done);

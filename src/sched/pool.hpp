@@ -109,8 +109,15 @@ class pool : private forked_party {
   void discard(task& blank) noexcept;
   /// Asks a task to stop; the caller holds its handle.
   void cancel(task& held) noexcept;
-  /// Marks the fibers that wait.
-  void mark_parked() noexcept;
+  /// Marks the fibers that wait. Goes on while `go_on()` says so.
+  template <class GoOn>
+  void mark_parked(GoOn&& go_on) noexcept {
+    records_.for_each_live([&go_on](const task& each, record_handle) {
+      auto& waiting = const_cast<task&>(each);
+      const wait_word seen = waiting.claim.word();
+      if (seen.is_claimable() && go_on()) waiting.claim.mark(seen);
+    });
+  }
   /// Gives back what lies below the stack pointers of those that have not moved since they were marked. Goes on while
   /// `go_on()` says so.
   template <class GoOn>
@@ -159,7 +166,6 @@ class pool : private forked_party {
   /// The end of a task that ran, on the worker that it ended on.
   WEFT_ALWAYS_INLINE static void end(worker& on, task& done, const task_ending& ending) noexcept {
     if (ending.duty == finish_duty::free_record) {
-      on.of().drop_extras(done);
       on.free_record(done);
       if (ending.owner != 0) on.count_out(*nursery_core::from(ending.owner));
     }
@@ -168,8 +174,8 @@ class pool : private forked_party {
   }
   /// Gives a record back whose task has ended, from any thread.
   WEFT_ALWAYS_INLINE void release(task& done) noexcept {
-    const runtime_section in;
     drop_extras(done);
+    const runtime_section in;
     if (worker* const here = worker_here(); WEFT_LIKELY(here != nullptr)) return here->free_record(done);
     release_of_stranger(done);
   }
@@ -259,7 +265,6 @@ class pool : private forked_party {
   parker drained_;
   parker* driver_ = nullptr;  // whoever has lent its thread to the only worker
   time_point drive_until_ = never;
-  alternate_stack driver_faults_;
   default_platform::mutex abandoned_lock_;
   fiber* abandoned_ = nullptr;  // stacks that their tasks have run past, until the end
   mutable default_platform::mutex

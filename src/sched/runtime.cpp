@@ -7,6 +7,7 @@
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -44,6 +45,7 @@ void tell_of_push() noexcept { impl::current_worker()->of().tell_of_push(); }
 void suspend(void (*publish)(void* with, resumer by), void* with, const char* reason) {
   impl::task* const self = impl::current_task();
   WEFT_CHECK(self != nullptr, "only a task can be suspended, not a plain thread");
+  impl::check_stack(*impl::current_worker());
   impl::one_wait wait(*self);
   self->note_reason(reason);
   publish(with, resumer(outside(*self), wait.ticket().epoch));
@@ -87,7 +89,8 @@ namespace {
 impl::pool_options checked(const runtime_options& how) {
   constexpr std::uint32_t most_workers = 256;
   impl::pool_options options;
-  options.workers = how.workers != 0 ? how.workers : std::max(1U, std::thread::hardware_concurrency());
+  options.workers =
+      how.workers != 0 ? how.workers : std::clamp(std::thread::hardware_concurrency(), 1U, most_workers);
   options.cancels_leftovers = how.at_end == leftovers::cancelled;
   options.victims = how.victims;
   options.fresh = how.fresh;

@@ -32,6 +32,7 @@ void detail::sleep_for(std::chrono::nanoseconds wait) {
   const impl::time_point until = impl::saturating_add(impl::default_platform::clock().now(), wait);
   impl::task* const self = impl::current_task();
   if (self == nullptr) return impl::sleep_on_thread(until);
+  impl::check_stack(*impl::current_worker());
   if (impl::sleep_in_task(*self, until) == impl::wake_cause::cancelled) throw cancelled();
 }
 

@@ -22,6 +22,8 @@ using impl::fail;
 [[gnu::noinline]] void await_slowly(impl::task& child) {
   if (child.home().is_forked()) fail(errc::forked);
   impl::task* const self = impl::current_task();
+  impl::check_can_be_awaited(child.home(), self);
+  if (self != nullptr) impl::check_stack(*impl::current_worker());
   if (self == nullptr) return impl::await_on_thread(child.home(), child.handle);
   if (!impl::await_in_task(*self, child.handle, impl::wait_kind::cancellable)) throw cancelled();
 }
@@ -38,6 +40,7 @@ using impl::fail;
 // The last thing that a holder does with a record.
 void give_back(impl::task& ended) noexcept {
   impl::pool& home = ended.home();
+  const impl::low_stack_section low(impl::current_worker());
   impl::release_edge(ended.record_edge());
   home.release(ended);
 }
@@ -46,6 +49,7 @@ void give_back(impl::task& ended) noexcept {
 
 task_record& new_task(runtime_core* in, const task_code& code, packed_site site) {
   impl::task* const parent = impl::current_task();
+  if (parent != nullptr) impl::check_stack(*impl::current_worker());
   if (!WEFT_LIKELY(in != nullptr || parent != nullptr)) fail(errc::no_runtime);
   impl::pool* const where = in != nullptr ? in : &impl::current_worker()->of();
   const result<impl::task*> made = where->new_task();
@@ -59,6 +63,7 @@ task_record& new_task(runtime_core* in, const task_code& code, packed_site site)
 
 task_record& spawn_words(runtime_core* in, const task_code& code, packed_site site, closure_words closure) {
   impl::worker* const here = impl::current_worker();
+  if (here != nullptr) impl::check_stack(*here);
   if (WEFT_LIKELY(here != nullptr && (in == nullptr || in == &here->of())))
     return outside(impl::spawn_here(*here, nullptr, code, site, closure));
   return spawn_elsewhere(in, code, site, closure);

@@ -92,7 +92,8 @@ void worker::even_out() noexcept {
   constexpr std::uint32_t too_few_to_bother = 32;
   if (pool_.workers_.size() == 1 || !pool_.is_stealing()) return;
   worker& other = any_other();
-  if (other.ready_.size_approx() > 2 * ready_.size() + too_few_to_bother) (void)other.ready_.ask(name_);
+  if (other.ready_.size_approx() > 2 * ready_.size() + too_few_to_bother)
+    (void)other.ready_.ask_by_the_way(name_);
 }
 
 // What others have left: for this worker, and for all of them.
@@ -275,7 +276,7 @@ void worker::do_chore(chore what) noexcept {
   switch (what) {
     case chore::nothing: return;
     case chore::mark:
-      pool_.mark_parked();
+      pool_.mark_parked(is_idle);
       while (is_idle() && pool_.stacks_.cool(warm_stacks, at_once) == at_once) {
       }
       return;
@@ -372,7 +373,7 @@ runnable worker::rob(worker& victim, bool& saw_work) noexcept {
 
 // Asks for the oldest half of what may go on there; takes it where nobody answers.
 bool worker::share_line_of(worker& victim) noexcept {
-  if (!victim.ready_.is_waiting(name_) && !victim.ready_.ask(name_)) return false;
+  if (!victim.ready_.ask(name_)) return false;
   const time_point patience = clock_.now() + std::chrono::microseconds(20);
   constexpr int looks_between_clocks = 8;
   for (int looks = 0; victim.ready_.is_waiting(name_); ++looks) {

@@ -228,6 +228,7 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] bool has_mail_approx() const noexcept { return !inbox_.empty_after_barrier(); }
 
   worker_counters counters;
+  std::uint32_t low_stack_depth = 0;  // its own: see low_stack_section
 
  private:
   friend class pool;

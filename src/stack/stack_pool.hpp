@@ -39,7 +39,7 @@ struct stack_pool_options {
 
 /// What a pool holds, at one moment.
 struct stack_pool_stats {
-  std::size_t taken = 0;           // in the hands of fibers and caches
+  std::size_t taken = 0;           // in the hands of fibers
   std::size_t warm = 0;            // free, memory kept
   std::size_t cold = 0;            // free, memory returned
   std::size_t slabs = 0;           // mappings, as long as guards are light

@@ -23,6 +23,7 @@ class lone_cell {
   constexpr lone_cell(T value) noexcept : value_(value) {}
   lone_cell(const lone_cell&) = delete;
   lone_cell& operator=(const lone_cell&) = delete;
+  ~lone_cell() = default;
 
   [[nodiscard]] T load(std::memory_order /*order*/) const noexcept { return value_; }
   void store(T value, std::memory_order /*order*/) noexcept { value_ = value; }
