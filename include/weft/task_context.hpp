@@ -15,6 +15,7 @@
 
 #include <weft/config.hpp>
 #include <weft/detail/at_end.hpp>
+#include <weft/detail/atomics.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -26,7 +27,7 @@ namespace detail {
 
 /// A value among those around it. Owned by all tasks that have it, or one further in.
 struct context_node {
-  std::atomic<std::uint32_t> owners{1};
+  std_atomics::atomic<std::uint32_t> owners{1};
   context_node* outer = nullptr;
   const void* key = nullptr;
   const void* frame = nullptr;      // of the block it is for

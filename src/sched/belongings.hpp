@@ -110,7 +110,7 @@ class context_word {
                 std::memory_order_release);  // [BL-lock] pairs with lock()
   }
 
-  std::atomic<std::uintptr_t> word_{0};
+  default_platform::atomic<std::uintptr_t> word_{0};
 };
 
 }  // namespace weft::impl

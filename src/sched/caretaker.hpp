@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/clock.hpp"
+#include "sys/platform.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -46,8 +47,8 @@ class caretaker {
   static constexpr duration mark_after = std::chrono::milliseconds(50);
   static constexpr duration trim_after = std::chrono::seconds(1);
 
-  std::atomic<chore> due_{chore::nothing};
-  std::atomic<bool> on_duty_{false};
+  default_platform::atomic<chore> due_{chore::nothing};
+  default_platform::atomic<bool> on_duty_{false};
 };
 
 }  // namespace weft::impl

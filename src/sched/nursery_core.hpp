@@ -62,7 +62,7 @@ class nursery_core {
 
   pool& home_;
   const task* const owner_;
-  std::atomic<failure*> failures_{nullptr};  // the latest; they last as long as the nursery
+  default_platform::atomic<failure*> failures_{nullptr};  // the latest; they last as long as the nursery
   task_group children_;
 };
 

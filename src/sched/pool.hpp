@@ -258,7 +258,7 @@ class pool : private forked_party {
   std::vector<std::unique_ptr<worker>> workers_;
   std::vector<default_platform::thread> threads_;
   std::array<strangers, stranger_homes> strangers_;
-  std::atomic<std::uint32_t> next_place_{0};
+  default_platform::atomic<std::uint32_t> next_place_{0};
   caretaker caretaker_;
   bool is_forked_ = false;    // written where there is one thread
   std::atomic<bool> steals_;  // relaxed: obeyed late
