@@ -3,7 +3,7 @@
 // E, parking: one fiber spawns 1,000,000 that wait for something, on one worker.
 //
 //   E1 parked      resident bytes (VmRSS) a fiber, when all of them wait; the page tables (VmPTE) stand beside, as a note
-//   E1 32 KB used  the same, where each has used 32 KB of its stack before it waits, and the system has had two seconds to give
+//   E1 32 KB used  the same, where each has used 32 KB of its stack before it waits, and the system has had three seconds to give
 //                  back what is not in use any more; 100,000 fibers, since without that they need 4 GB
 //   E2             nanoseconds a fiber, from the first spawn until all of them wait
 //
@@ -53,7 +53,7 @@ void run(const options& opts, const char* system, const char* version, std::size
   const question asked = chosen(opts);
   const memory before = memory_now();
   const std::int64_t taken = elapsed_ns(park_all);
-  if (asked == question::bytes_after_use) std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  if (asked == question::bytes_after_use) std::this_thread::sleep_for(std::chrono::milliseconds(3000));
   const memory after = memory_now();
   const auto each = [&](std::int64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(count);
