@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <weft/cancelled.hpp>
 #include <weft/fiber_local.hpp>
 #include <weft/join.hpp>
 #include <weft/no_suspend.hpp>
@@ -233,7 +234,10 @@ struct last_words {
   last_words& operator=(last_words&&) = delete;
   ~last_words() {
     if (heard == nullptr) return;
-    spawn([by = heard] { ++*by; }).join();
+    try {
+      spawn([by = heard] { ++*by; }).join();
+    } catch (const cancelled&) {  // main has heard it, and has ended
+    }
   }
 };
 TEST_P(BelongingsTest, AResultThatNobodyWantsMaySpawnAndWaitAsItGoes) {

@@ -10,8 +10,11 @@ namespace weft::testing {
 /// stlr and ldar become plain moves with nothing between them, and threads see what the language forbids. Full
 /// fences hold.
 inline constexpr bool keeps_seq_cst = false;
+/// Whether the child of a process with threads may start some of its own. Under qemu 7.2 an assertion of its own fails then.
+inline constexpr bool threads_after_fork = false;
 #else
 inline constexpr bool keeps_seq_cst = true;
+inline constexpr bool threads_after_fork = true;
 #endif
 
 }  // namespace weft::testing
