@@ -2,6 +2,7 @@
 //
 // Sixth stop: a million fibers that wait at the same time, and are woken.
 
+#include "affordable.hpp"
 #include "stack/stack_pool.hpp"
 #include "sys/process_memory.hpp"
 #include "tour.hpp"
@@ -11,10 +12,8 @@
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 namespace tour {
@@ -58,22 +57,13 @@ struct crowd {
   }
 };
 
-// As many as asked for, or as fit into half of what the machine has free (a page and a record each).
-std::size_t affordable(std::size_t wanted) {
-  const std::optional<std::size_t> available = impl::available_memory_bytes();
-  const std::size_t possible = available ? *available / 2 / (5 << 10) : wanted;
-  if (possible >= wanted) return wanted;
-  std::printf("   (memory is short here: %zu fibers instead of %zu)\n", possible, wanted);
-  return possible;
-}
-
 }  // namespace
 
 bool show_fibers(const options& how) {
   heading("6. Fibers: a million of them wait at the same time, each on a guarded stack of its own");
-  std::size_t count = affordable(how.brief ? 100'000 : 1'000'000);
-  if (impl::stack_pool().guards() == impl::guard_method::protection)
-    count = std::min(count, impl::system_memory::mapping_limit().value_or(65530) / 3);
+  constexpr std::size_t bytes_each = 15 << 9;  // a page, a record, and half as much to spare
+  const std::size_t count =
+      affordable(how.brief ? 100'000 : 1'000'000, bytes_each, impl::stack_pool().guards());
   crowd all(count);
   weft::run([&] { all.run(); });
   std::printf("   spawned until all wait   %8.0f ns each\n", all.park_ns);

@@ -2,13 +2,13 @@
 //
 // Second stop: a million stacks, every one with a guard below it.
 
+#include "affordable.hpp"
 #include "stack/stack_pool.hpp"
 #include "stack/usage.hpp"
 #include "sys/process_memory.hpp"
 #include "tour.hpp"
 
-#include <algorithm>
-#include <optional>
+#include <cstddef>
 #include <vector>
 
 namespace tour {
@@ -16,25 +16,13 @@ namespace {
 
 namespace impl = weft::impl;
 
-// As many as asked for, or as fit into three quarters of what the machine has free (two pages and their tables).
-std::size_t affordable(std::size_t wanted) {
-  const std::optional<std::size_t> available = impl::available_memory_bytes();
-  const std::size_t possible = available ? *available / 4 * 3 / (9 << 10) : wanted;
-  if (possible >= wanted) return wanted;
-  std::printf("   (memory is short here: %zu stacks instead of %zu)\n", possible, wanted);
-  return possible;
-}
-
 }  // namespace
 
 bool show_stacks(const options& how) {
   heading("2. Stacks: a million of them, each 256 KiB of address space with a guard below");
   impl::stack_pool pool({.warm_limit = 0});
-  std::size_t count = affordable(how.brief ? 100'000 : 1'000'000);
-  if (pool.guards() == impl::guard_method::protection) {
-    count = std::min(count, impl::system_memory::mapping_limit().value_or(65530) / 3);
-    std::printf("   (this kernel needs two mappings a stack: %zu stacks)\n", count);
-  }
+  constexpr std::size_t bytes_each = 9 << 10;  // two pages and their tables
+  const std::size_t count = affordable(how.brief ? 100'000 : 1'000'000, bytes_each, pool.guards());
   std::vector<impl::stack_slot*> slots(count);
   bool good = true;
   const std::size_t mappings_before = impl::process_memory_now().mappings;

@@ -65,6 +65,7 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
 // What is left to be done when a task has ended in one way or another: shows its outcome, and lets go of its record. What it leaves
 // behind may spawn and wait as it goes: so this is done as the task, too.
 WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexcept {
+  if (!WEFT_LIKELY(!ended.has(task_mark::has_extras))) ended.own_extras().locals.clear();
   ended.note_progress(outcome);
   const task_ending ending =
       ended.handle.finish();  // from here on the record may be gone, unless nobody holds it
@@ -89,7 +90,6 @@ WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexc
   } else {
     fresh.code->drop(fresh.body);
   }
-  if (!WEFT_LIKELY(!fresh.has(task_mark::has_extras))) fresh.own_extras().locals.clear();
   const task_ending ending = conclude(fresh, outcome);
   const runtime_section in;  // the stack is the worker's, and has borne others
   self.running = nullptr;
@@ -296,7 +296,6 @@ void abandon(worker& here, fiber& gone) noexcept {
     here.of().keep_abandoned(stack);
   }
   self.running = &failed;
-  if (failed.has(task_mark::has_extras)) failed.own_extras().locals.clear();
   task_outcome outcome = task_outcome::error;
   if (failed.code == &join_arm_code) {  // its caller has the error
     detail::join_job& arm = **reinterpret_cast<detail::join_job**>(failed.body);

@@ -24,19 +24,22 @@ namespace weft::impl {
   return here == nullptr || here->current == &here->native ? nullptr : running_fiber(*here).running;
 }
 
+/// Whether little is left of the stack that the caller stands on.
+[[nodiscard]] WEFT_ALWAYS_INLINE bool is_stack_low(const worker& here) noexcept {
+  return static_cast<const std::byte*>(__builtin_frame_address(0)) <= here.watermark;
+}
+
 /// Where a task that overflows its stack is to fail alone, one that has little left of it fails here, in a known state: weft's own
 /// functions must not overflow. By functions that may throw.
 WEFT_ALWAYS_INLINE void check_stack(const worker& here) {
-  if (!WEFT_LIKELY(static_cast<const std::byte*>(__builtin_frame_address(0)) > here.watermark))
-    fail_on_low_stack(here);
+  if (!WEFT_LIKELY(!is_stack_low(here))) fail_on_low_stack(here);
 }
 
 /// The same for those that may not: if the stack ends here, so does the process.
 class low_stack_section {
  public:
   explicit low_stack_section(worker* here) noexcept {
-    if (!WEFT_LIKELY(here == nullptr ||
-                     static_cast<const std::byte*>(__builtin_frame_address(0)) > here->watermark)) {
+    if (!WEFT_LIKELY(here == nullptr || !is_stack_low(*here))) {
       low_ = here;
       ++here->low_stack_depth;
     }

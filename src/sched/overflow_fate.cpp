@@ -18,8 +18,7 @@ stack_owner task_on(const stack_slot& stack) noexcept {
   const task* const running = fiber::of(stack).running;
   if (running == nullptr) return {.name = "(a worker)"};
   return {.id = running->id(),
-          .name = running->has(task_mark::has_extras) && !running->name().empty() ? running->name().data()
-                                                                                  : nullptr,
+          .name = running->name().empty() ? nullptr : running->name().data(),
           .site = running->spawned_at()};
 }
 

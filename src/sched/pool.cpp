@@ -92,8 +92,7 @@ result<void> pool::furnish(worker& made) noexcept {
     if (first == nullptr) return errc::out_of_stacks;
     made.keep_spare(*first);
   }
-  if (!options_.runs_on_caller) return {};
-  made.looks_aside_.store(true, std::memory_order_relaxed);  // and sees there when to stop
+  if (options_.runs_on_caller) made.expect_own();  // and sees there when to stop
   return {};
 }
 

@@ -148,7 +148,24 @@ class pool : private forked_party {
   ///
   /// Returns: whether somebody must be told.
   [[nodiscard]] bool put_aside(runnable ready, task& whose) noexcept;
-  /// The same, and tells.
+  /// Puts what the event loop has handed out where it belongs: into the queue, or aside. Tells nobody.
+  ///
+  /// Returns: how many of them others may take.
+  template <class Queue>
+  [[nodiscard]] std::uint32_t sort_in(const ready_batch& ready, Queue& usual) noexcept {
+    std::uint32_t shared = 0;
+    for (const runnable each : ready) {
+      task& woken = *static_cast<task*>(each.address());
+      if (WEFT_LIKELY(woken.way.is_usual())) {
+        usual.push(each);
+      } else if (!put_aside(each, woken)) {
+        continue;
+      }
+      ++shared;
+    }
+    return shared;
+  }
+  /// As put_aside(), and tells.
   void push_aside(runnable ready, task& whose) noexcept {
     if (put_aside(ready, whose)) (void)idle_.after_push();
   }

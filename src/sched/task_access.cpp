@@ -23,8 +23,8 @@ using impl::fail;
   if (child.home().is_forked()) fail(errc::forked);
   impl::task* const self = impl::current_task();
   impl::check_can_be_awaited(child.home(), self);
-  if (self != nullptr) impl::check_stack(*impl::current_worker());
   if (self == nullptr) return impl::await_on_thread(child.home(), child.handle);
+  impl::check_stack(*impl::current_worker());
   if (!impl::await_in_task(*self, child.handle, impl::wait_kind::cancellable)) throw cancelled();
 }
 
@@ -72,14 +72,17 @@ task_record& spawn_words(runtime_core* in, const task_code& code, packed_site si
 void set_options(task_record& blank, const spawn_options& how) {
   impl::task& task = inside(blank);
   const bool has_own_stack = how.stack_bytes != 0;
-  if (has_own_stack && !impl::stack_class::holding(how.stack_bytes))
+  const auto stack = impl::stack_class::holding(how.stack_bytes);
+  if (has_own_stack && !stack)
     throw std::invalid_argument("spawn_options::stack_bytes is " + std::to_string(how.stack_bytes) +
                                 "; a stack has 8192 to 8388608 bytes, or 0 for one like all others");
   if (has_own_stack || !how.name.empty()) {
     impl::task_extras& extras = task.make_extras();
     extras.name = how.name;
-    if (has_own_stack) extras.stack = *impl::stack_class::holding(how.stack_bytes);
-    if (has_own_stack) task.add(impl::task_mark::own_stack);
+    if (has_own_stack) {
+      extras.stack = *stack;
+      task.add(impl::task_mark::own_stack);
+    }
   }
   task.way = impl::route(how.priority);
 }

@@ -81,7 +81,8 @@ runnable worker::pick_oldest() noexcept {
   }
   // Into the line, all of it or this worker's share: one at a time would keep the last of many waiting for very long.
   constexpr std::size_t at_once = 256;
-  take_in(std::max<std::size_t>(1, at_once / pool_.workers_.size()));
+  take_in_mail();
+  take_in_share(std::max<std::size_t>(1, at_once / pool_.workers_.size()));
   even_out();
   return tasks.pop_oldest();
 }
@@ -90,17 +91,20 @@ runnable worker::pick_oldest() noexcept {
 // that is more than twice as long as its own asks for a part of it. What is sent comes by the inbox.
 void worker::even_out() noexcept {
   constexpr std::uint32_t too_few_to_bother = 32;
-  if (pool_.workers_.size() == 1 || !pool_.is_stealing()) return;
-  worker& other = any_other();
-  if (other.ready_.size_approx() > 2 * ready_.size() + too_few_to_bother)
-    (void)other.ready_.ask_by_the_way(name_);
+  if (others() == 0 || !pool_.is_stealing()) return;
+  ready_line& theirs = any_other().ready_;
+  if (theirs.size_approx() > 2 * ready_.size() + too_few_to_bother) (void)theirs.ask_by_the_way(name_);
 }
 
-// What others have left: for this worker, and for all of them.
-void worker::take_in(std::size_t share) noexcept {
+// What others have left for this worker.
+void worker::take_in_mail() noexcept {
   if (!inbox_.empty_approx()) add_all(inbox_.drain());
+}
+
+// Of what they have left for all.
+void worker::take_in_share(std::size_t most) noexcept {
   if (pool_.global_.empty()) return;
-  auto taken = pool_.global_.try_take(share);
+  auto taken = pool_.global_.try_take(most);
   if (taken.left_some) (void)pool_.idle_.after_push();
   add_all(std::move(taken.items));
 }
@@ -157,25 +161,14 @@ void worker::take_in_events() noexcept {
   } else {
     pool_.loop_.poll_of(index_, ready);
   }
-  if (ready.empty()) return;
-  std::uint32_t shared = 0;  // which others may take
-  for (const runnable each : ready) {
-    task& woken = *static_cast<task*>(each.address());
-    if (WEFT_LIKELY(woken.way.is_usual())) {
-      ready_.push(each);
-    } else if (!pool_.put_aside(each, woken)) {
-      continue;
-    }
-    ++shared;
-  }
-  if (shared != 0) (void)pool_.idle_.after_push(shared);
+  if (const std::uint32_t shared = pool_.sort_in(ready, ready_)) (void)pool_.idle_.after_push(shared);
 }
 
 // Takes in what others have left.
 bool worker::refill() noexcept {
   constexpr std::size_t share = 16;
-  if (!inbox_.empty_approx()) add_all(inbox_.drain());
-  if (ready_.size() == 0) take_in(share);
+  take_in_mail();
+  if (ready_.size() == 0) take_in_share(share);
   return ready_.size() != 0;
 }
 
@@ -213,16 +206,7 @@ runnable worker::find_or_sleep() noexcept {
         return steals || each.get() == &mine ? each->has_work_approx() : each->has_mail_approx();
       });
     }
-    void deliver(ready_batch& ready) noexcept {
-      for (const runnable each : ready) {
-        task& woken = *static_cast<task*>(each.address());
-        if (WEFT_LIKELY(woken.way.is_usual())) {
-          mine.pool_.global_.push(each);
-        } else {
-          (void)mine.pool_.put_aside(each, woken);
-        }
-      }
-    }
+    void deliver(ready_batch& ready) noexcept { (void)mine.pool_.sort_in(ready, mine.pool_.global_); }
   } host{*this};
   impl::idle& beds = pool_.idle_;
   if (is_counting()) {
@@ -287,8 +271,7 @@ void worker::do_chore(chore what) noexcept {
 // To look at somebody who is busy costs it a cache line each time. So a searcher that sees work and does not get it, because
 // it is not worth the price now or somebody else is at it, looks again after longer and longer pauses.
 runnable worker::search() noexcept {
-  const auto others = static_cast<std::uint32_t>(pool_.workers_.size()) - 1;
-  if (others == 0) return {};
+  if (others() == 0) return {};
   if (!pool_.is_stealing()) return take_mail_of_others();
   constexpr int rounds_in_vain = 32;
   constexpr int shortest_pause = 8;
@@ -296,7 +279,7 @@ runnable worker::search() noexcept {
   int pauses = shortest_pause;
   for (int round = 0; round < rounds_in_vain;) {
     bool saw_work = false;
-    for (std::uint32_t attempt = std::min(others, pool_.options_.most_attempts); attempt > 0; --attempt) {
+    for (std::uint32_t attempt = std::min(others(), pool_.options_.most_attempts); attempt > 0; --attempt) {
       worker& victim = choose_victim();
       if (const runnable got = rob(victim, saw_work)) return got;
     }
@@ -320,16 +303,12 @@ runnable worker::take_mail_of_others() noexcept {
 }
 
 worker& worker::choose_victim() noexcept {
-  const auto all = static_cast<std::uint32_t>(pool_.workers_.size());
-  const auto other = [&](std::uint32_t i) -> worker& {
-    return *pool_.workers_[i < index_ ? i : i + 1];  // all but this one
-  };
   switch (pool_.options_.victims) {
     case victim_order::random: break;
-    case victim_order::round_robin: return other(next_victim_++ % (all - 1));
+    case victim_order::round_robin: return other(next_victim_++ % others());
     case victim_order::most_loaded: {
       worker* most = &other(0);
-      for (std::uint32_t i = 1; i + 1 < all; ++i) {
+      for (std::uint32_t i = 1; i < others(); ++i) {
         if (other(i).load_approx() > most->load_approx()) most = &other(i);
       }
       return *most;
@@ -338,10 +317,11 @@ worker& worker::choose_victim() noexcept {
   return any_other();
 }
 
-worker& worker::any_other() noexcept {
-  const auto i = random_.below(static_cast<std::uint32_t>(pool_.workers_.size()) - 1);
-  return *pool_.workers_[i < index_ ? i : i + 1];
+std::uint32_t worker::others() const noexcept {
+  return static_cast<std::uint32_t>(pool_.workers_.size()) - 1;
 }
+
+worker& worker::other(std::uint32_t i) const noexcept { return *pool_.workers_[i < index_ ? i : i + 1]; }
 
 // All of it lies in the cache of another processor: the first few are fetched at once, and each further one while those before
 // it run (pick).
@@ -384,7 +364,7 @@ bool worker::share_line_of(worker& victim) noexcept {
   const auto count = seized.size();
   if (count != 0) worker_counters::add(counters.stolen, count);
   add_all(std::move(seized));
-  if (!inbox_.empty_approx()) add_all(inbox_.drain());
+  take_in_mail();
   return ready_.size() != 0;
 }
 

@@ -244,7 +244,8 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable take_own() noexcept;
   [[nodiscard]] runnable take_from(global_queue& lane) noexcept;
   void take_in_events() noexcept;
-  void take_in(std::size_t share) noexcept;
+  void take_in_mail() noexcept;
+  void take_in_share(std::size_t most) noexcept;
   [[nodiscard]] bool refill() noexcept;
   // Whether fresh tasks go before the one fiber that is ready.
   [[nodiscard]] bool is_children_turn() noexcept {
@@ -256,7 +257,10 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] runnable search() noexcept;
   [[nodiscard]] runnable take_mail_of_others() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
-  [[nodiscard]] worker& any_other() noexcept;
+  // All but this one, by numbers from 0 on.
+  [[nodiscard]] std::uint32_t others() const noexcept;
+  [[nodiscard]] worker& other(std::uint32_t i) const noexcept;
+  [[nodiscard]] worker& any_other() noexcept { return other(random_.below(others())); }
   void even_out() noexcept;
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
     return tasks.size_approx() + ready_.size_approx() + (inbox_.empty_approx() ? 0 : 1);
