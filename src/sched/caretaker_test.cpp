@@ -79,7 +79,8 @@ TEST(CaretakerInARuntime, TheStackOfAFiberThatWaitsForLongIsTrimmed) {
       const_cast<char*>(frame.load()) - reinterpret_cast<std::uintptr_t>(frame.load()) % page - 8 * page;
   for (int i = 0; i < 600 && testing::lowest_resident(low, 4 * page) != nullptr; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_EQ(testing::lowest_resident(low, 4 * page), nullptr);
+  EXPECT_EQ(testing::lowest_resident(low, 4 * page), nullptr)
+      << "the range begins at " << static_cast<const void*>(low);
   EXPECT_TRUE(by.resume());
   EXPECT_EQ(waiting.join(), 1);
 }

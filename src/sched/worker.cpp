@@ -230,7 +230,10 @@ runnable worker::find_or_sleep() noexcept {
     const time_point chores = pool_.caretaker_.begin(std::exchange(has_run, false), clock_.now());
     const time_point until = std::min(chores, pool_.drive_until_);
     const idle_end end = beds.sleep(index_, until, host);
-    if (chores != never) do_chore(pool_.caretaker_.end(end == idle_end::deadline && clock_.now() >= chores));
+    if (chores != never) {
+      const bool has_come = end == idle_end::deadline && clock_.now() >= chores;
+      has_run = !do_chore(pool_.caretaker_.end(has_come));
+    }
     if (end == idle_end::closed) return {};
     searching = true;
     if (const runnable found = pick()) {
@@ -250,22 +253,26 @@ runnable worker::leave_if_asked() noexcept {
   return {};
 }
 
-// Nothing has happened for a while: there is time to give memory back, until something does.
-void worker::do_chore(chore what) noexcept {
-  const auto is_idle = [this] {
-    return !has_work_approx() && own_box_.empty_approx() && pool_.global_.empty() &&
-           !pool_.has_work_in_lanes() && !pool_.idle_.is_shut_down();
+// Nothing has happened for a while: there is time to give memory back, until something does. Returns false if it was not done to
+// the end.
+bool worker::do_chore(chore what) noexcept {
+  bool is_undisturbed = true;
+  const auto go_on = [&] {
+    is_undisturbed = is_undisturbed && !has_work_approx() && own_box_.empty_approx() &&
+                     pool_.global_.empty() && !pool_.has_work_in_lanes() && !pool_.idle_.is_shut_down();
+    return is_undisturbed;
   };
   constexpr std::size_t at_once = 8;
   switch (what) {
-    case chore::nothing: return;
+    case chore::nothing: break;
     case chore::mark:
-      pool_.mark_parked(is_idle);
-      while (is_idle() && pool_.stacks_.cool(warm_stacks, at_once) == at_once) {
+      pool_.mark_parked(go_on);
+      while (go_on() && pool_.stacks_.cool(warm_stacks, at_once) == at_once) {
       }
-      return;
-    case chore::trim: return pool_.trim_marked(is_idle);
+      break;
+    case chore::trim: pool_.trim_marked(go_on); break;
   }
+  return is_undisturbed;
 }
 
 // To look at somebody who is busy costs it a cache line each time. So a searcher that sees work and does not get it, because
