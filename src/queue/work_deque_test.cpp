@@ -278,6 +278,19 @@ TEST_F(WorkDequeTest, AfterAPushNothingIsGrantedBeforeThereIsPlenty) {
   EXPECT_EQ(granted(alice).count(), small().least_after_push);
 }
 
+TEST_F(WorkDequeTest, AfterManyPushesOfOneThatTakesThemBackTheLittleThereIsIsGranted) {
+  push_tasks(0, 1);
+  ASSERT_TRUE(victim.ask(alice));
+  for (std::uint32_t i = 1; i <= 2 * small().least_after_push; ++i) {
+    EXPECT_TRUE(victim.asked()) << "before push " << i;
+    ASSERT_TRUE(victim.push(join(0)));
+    victim.answer_after_push();
+    EXPECT_TRUE(victim.pop_if(join(0)));
+  }
+  EXPECT_EQ(victim.take(granted(alice), loot), 1U);
+  EXPECT_EQ(drain(loot), std::vector{task(0)});
+}
+
 TEST_F(WorkDequeTest, AfterAPushAJoinIsGrantedUnlessItIsTheNewest) {
   ASSERT_TRUE(victim.ask(alice));
   ASSERT_TRUE(victim.push(join(0)));

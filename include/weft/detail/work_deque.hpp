@@ -113,6 +113,7 @@ class basic_work_deque {
   /// Follows a push that was not quiet: answers a thief, if there is one.
   void see_to_thieves() noexcept {
     if (asked()) return answer_after_push();
+    pushes_asked_ = 0;
     // relaxed: one that asks just now, and whose mark is overwritten, loses patience and takes by itself.
     attention_.store(quiet_, std::memory_order_relaxed);
   }
@@ -171,11 +172,18 @@ class basic_work_deque {
   [[nodiscard]] bool asked() const noexcept { return peek_top().is_asked(); }
 
   /// Answers a thief after a push. The owner may be about to push many more: so it gives nothing before it has plenty,
-  /// except a join that is not the newest, which is always worth having.
-  void answer_after_push() noexcept { grant(least_after_push_, 1); }
+  /// except a join that is not the newest, which is always worth having. If it has pushed so many since it was asked that it
+  /// would have plenty, it takes back what it pushes, as joins do: then it gives what there is.
+  void answer_after_push() noexcept {
+    const bool takes_back = ++pushes_asked_ >= 2 * least_after_push_;
+    if (grant(takes_back ? 1 : least_after_push_, 1)) pushes_asked_ = 0;
+  }
 
   /// Answers a thief between two pieces of work. The owner has one in hand, so it gives whatever it can.
-  void answer_between() noexcept { grant(1, 0); }
+  void answer_between() noexcept {
+    (void)grant(1, 0);
+    pushes_asked_ = 0;
+  }
 
   // -- The thief's end ------------------------------------------------------------------------------------------
 
@@ -299,19 +307,19 @@ class basic_work_deque {
   }
 
   // Grants the thief that asks the oldest half, or the oldest if that is a join; nothing if no more than `keep` are there,
-  // or fewer than `least` could go. Then the thief goes on asking.
-  [[gnu::noinline]] void grant(std::uint32_t least, std::uint32_t keep) noexcept {
+  // or fewer than `least` could go. Then the thief goes on asking. Returns whether it was granted something.
+  [[nodiscard, gnu::noinline]] bool grant(std::uint32_t least, std::uint32_t keep) noexcept {
     std::uint64_t seen = top_.load(std::memory_order_relaxed);             // relaxed: the exchange decides
     const std::uint32_t bottom = bottom_.load(std::memory_order_relaxed);  // relaxed: the owner's own
     const top_word top = top_word::from_word(seen);
     const std::uint32_t there = bottom - top.head();
-    if (!top.is_asked() || there <= keep) return;
+    if (!top.is_asked() || there <= keep) return false;
     const bool join = is_join(read(top.head()));
     const std::uint32_t count = join ? 1 : std::min(most_, (there + 1) / 2);
-    if (!join && count < least) return;
+    if (!join && count < least) return false;
     const top_word granted = top_word::claimed(top.head(), count, top.by());
     // release: the thief needs no look at bottom to read what it is granted. [WD-grant] pairs with at_door()
-    (void)top_.compare_exchange_strong(seen, granted.word(), Rules::grant, std::memory_order_relaxed);
+    return top_.compare_exchange_strong(seen, granted.word(), Rules::grant, std::memory_order_relaxed);
   }
 
   // Moves the new end down to `at`, so that what lies there belongs to the owner; fails if it is gone.
@@ -410,8 +418,9 @@ class basic_work_deque {
 
   // Written by the owner; thieves read bottom and ring.
   alignas(contended_bytes) typename Platform::template atomic<std::uint32_t> bottom_;
-  std::uint32_t limit_;     // owner only: bottom may go up to here without a look at the old end
-  std::uint32_t mask_ = 0;  // owner only, as slots_: the ring's
+  std::uint32_t limit_;             // owner only: bottom may go up to here without a look at the old end
+  std::uint32_t mask_ = 0;          // owner only, as slots_: the ring's
+  std::uint32_t pushes_asked_ = 0;  // owner only: so many pushes while a thief waited for an answer
   slot* slots_ = &no_slot_;
   typename Platform::template atomic<ring*> ring_{nullptr};
   slot no_slot_{0};  // what there is to read before the first push
