@@ -80,6 +80,7 @@ set(WEFT_SOURCES
     src/sys/thread.cpp
     src/sys/thread_value.cpp
     # stack
+    src/stack/depth_book.cpp
     src/stack/manual_fiber.cpp
     src/stack/overflow.cpp
     src/stack/registry.cpp

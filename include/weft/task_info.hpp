@@ -3,6 +3,7 @@
 // task_info — what anybody may know of a task: what it is doing, and who it is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,6 +41,15 @@ struct task_info {
   std::string waits_for;   ///< what a blocked task waits for: "join", "sleep", or what suspend() was told
   std::string file;        ///< where it was spawned
   std::uint32_t line = 0;  ///< and the line there
+};
+
+/// How deep the tasks go that are spawned at one place, as far as they were measured.
+struct stack_use {
+  std::string file;           ///< where they are spawned
+  std::uint32_t line = 0;     ///< and the line there
+  std::uint64_t samples = 0;  ///< how many were measured
+  std::size_t deepest = 0;    ///< bytes that the deepest of them used of its stack; 4 KiB where it was less
+  std::size_t stack = 0;      ///< the size of that stack
 };
 
 /// How a runtime was shut down.

@@ -2,16 +2,13 @@
 
 #include "sched/caretaker.hpp"
 
-#include "stack/usage.hpp"
-#include "support/residency.hpp"
+#include "support/stack_user.hpp"
 
 #include <weft/runtime.hpp>
 #include <weft/suspend.hpp>
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
 
@@ -50,20 +47,12 @@ TEST(Caretaker, BeginsAgainWhenSomethingRunsInBetween) {
 
 // -- In a runtime ------------------------------------------------------------------------------------------------------------
 
-/// Uses much of its stack.
-[[gnu::noinline]] void touch_stack() {
-  constexpr std::size_t much = 64 * 1024;
-  char bytes[much];
-  std::memset(bytes, 1, much);
-  asm volatile("" : : "r"(bytes) : "memory");
-}
-
 TEST(CaretakerInARuntime, TheStackOfAFiberThatWaitsForLongIsTrimmed) {
   runtime one({.workers = 2});
   std::atomic<const char*> frame{nullptr};
   resumer by;
   auto waiting = one.spawn([&] {
-    touch_stack();
+    testing::use_stack(64 * 1024);
     const char here = 0;
     suspend("until the test is over", [&](resumer mine) {
       by = mine;
@@ -72,15 +61,7 @@ TEST(CaretakerInARuntime, TheStackOfAFiberThatWaitsForLongIsTrimmed) {
     return 1;
   });
   while (frame == nullptr) std::this_thread::yield();
-  // The pages just below the frame are in use until somebody trims them, which takes a little more than a second; unless
-  // other tests keep the machine busy.
-  const std::size_t page = system_memory::page_size();
-  char* const low =
-      const_cast<char*>(frame.load()) - reinterpret_cast<std::uintptr_t>(frame.load()) % page - 8 * page;
-  for (int i = 0; i < 600 && testing::lowest_resident(low, 4 * page) != nullptr; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  EXPECT_EQ(testing::lowest_resident(low, 4 * page), nullptr)
-      << "the range begins at " << static_cast<const void*>(low);
+  EXPECT_EQ(testing::wait_until_trimmed(frame), nullptr);
   EXPECT_TRUE(by.resume());
   EXPECT_EQ(waiting.join(), 1);
 }

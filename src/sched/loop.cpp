@@ -9,8 +9,10 @@
 #include "sched/pool.hpp"
 #include "sched/unobserved.hpp"
 #include "stack/registry.hpp"
+#include "stack/usage.hpp"
 
 #include <weft/cancelled.hpp>
+#include <weft/detail/sanitizers.hpp>
 #include <weft/error.hpp>
 #include <weft/this_fiber.hpp>
 
@@ -122,6 +124,21 @@ WEFT_UNWATCHED WEFT_SWITCHES void give_way(fiber& self, context& to) noexcept {
   switch_for_good<switch_edge::unordered>(here, self, here.native);
 }
 
+// Finds out how deep a task goes: what lies below the loop is painted before. The functions that do so stand there themselves.
+WEFT_UNWATCHED [[gnu::noinline]] void run_measured(fiber& self, task& fresh) noexcept {
+  constexpr bool has_large_frames = WEFT_ADDRESS_SANITIZER != 0 || WEFT_THREAD_SANITIZER != 0;
+  constexpr std::size_t own_frames = has_large_frames ? 16 * 1024 : 2 * 1024;
+  stack_slot& stack = *self.slot;
+  const char* const below = static_cast<const char*>(__builtin_frame_address(0)) - own_frames;
+  const source_site where = fresh.spawned_at();
+  stack.deepest = 0;
+  if (stack.holds(below)) paint_below(stack, below);
+  run_task(self, fresh, fresh.spawn_edge());
+  if (!stack.holds(below)) return;
+  (void)measure_depth(stack, below);
+  current_worker()->of().depths().note(where, stack.deepest, stack.size());
+}
+
 // A task that has asked for a stack of its own begins there, as the only one.
 WEFT_UNWATCHED void begin_on_own_stack(fiber& self, task& fresh) noexcept {
   worker& here = *current_worker();
@@ -132,6 +149,14 @@ WEFT_UNWATCHED void begin_on_own_stack(fiber& self, task& fresh) noexcept {
   identify_loop(*own, here.native);
   here.hand_over(begun);
   give_way(self, *own);
+}
+
+WEFT_UNWATCHED [[gnu::noinline]] void begin_specially(fiber& self, task& fresh) noexcept {
+  worker& here = *current_worker();
+  if (fresh.has(task_mark::own_stack) && !self.is_for_one) return begin_on_own_stack(self, fresh);
+  if (here.is_short_of_stacks()) return here.of().put_off({runnable::kind::task, &fresh});
+  if (fresh.has(task_mark::measured)) return run_measured(self, fresh);
+  run_task(self, fresh, fresh.spawn_edge());
 }
 
 // The stack of such a task goes when it has ended.
@@ -249,8 +274,8 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
     switch (next.what()) {
       case runnable::kind::fiber: give_way(self, *task_in(next).on); break;
       case runnable::kind::task:
-        if (!WEFT_LIKELY(!task_in(next).has(task_mark::own_stack) || self.is_for_one)) {
-          begin_on_own_stack(self, task_in(next));
+        if (!WEFT_LIKELY(!task_in(next).begins_specially())) {
+          begin_specially(self, task_in(next));
         } else if (here.is_short_of_stacks()) {
           here.of().put_off(next);
         } else {

@@ -206,6 +206,7 @@ void pool::cancel(task& held) noexcept {
 
 void pool::trim_held(task& held) noexcept {
   fiber& on = *held.on;
+  if (held.has(task_mark::measured)) (void)measure_depth(*on.slot, on.lowest_in_use());
   // A kernel that refuses (locked memory) leaves the stack as it is.
   (void)trim_below(*on.slot, on.lowest_in_use());
   if (held.claim.complete_hold() == park_outcome::must_requeue) make_runnable(held, false);

@@ -16,6 +16,7 @@
 #include "sched/loop.hpp"
 #include "sched/stop_sign.hpp"
 #include "sched/worker.hpp"
+#include "stack/depth_book.hpp"
 #include "stack/overflow.hpp"
 #include "stack/stack_pool.hpp"
 
@@ -40,7 +41,8 @@ struct pool_options {
   placement fresh = placement::local;
   std::uint32_t most_attempts = 4;  ///< victims a search looks at, at most
   bool steal = true;
-  bool cancels_leftovers = true;  ///< at the end
+  std::uint32_t measure_stack_every = 0;  ///< tasks, about; 0: never
+  bool cancels_leftovers = true;          ///< at the end
   bool fails_tasks_that_overflow = false;
   bool runs_on_caller = false;  ///< no threads: who waits runs the only worker
 };
@@ -102,6 +104,9 @@ class pool : private forked_party {
   void drop_extras(task& ended) noexcept {
     if (!WEFT_LIKELY(!ended.has_belongings())) delete_extras(ended);
   }
+  /// How deep tasks go.
+  [[nodiscard]] depth_book& depths() noexcept { return depths_; }
+
   /// All tasks that are alive.
   [[nodiscard]] std::vector<task_info> list() const;
 
@@ -277,6 +282,7 @@ class pool : private forked_party {
   std::array<strangers, stranger_homes> strangers_;
   default_platform::atomic<std::uint32_t> next_place_{0};
   caretaker caretaker_;
+  depth_book depths_;
   bool is_forked_ = false;    // written where there is one thread
   std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;

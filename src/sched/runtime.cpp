@@ -96,6 +96,7 @@ impl::pool_options checked(const runtime_options& how) {
   options.fresh = how.fresh;
   options.most_attempts = how.steal_attempts;
   options.steal = how.steal;
+  options.measure_stack_every = how.measure_stack_every;
   options.runs_on_caller = detail::is_single_threaded || how.runs_on == runs_on::caller;
   options.fails_tasks_that_overflow = how.on_overflow == overflow::fail_task;
   options.seed = how.seed != 0 ? how.seed : impl::default_platform::entropy::seed();
@@ -161,6 +162,8 @@ std::vector<worker_statistics> runtime::statistics() const {
   }
   return all;
 }
+
+std::vector<stack_use> runtime::stack_uses() const { return core_->depths().list(); }
 
 std::uint32_t runtime::workers() const noexcept { return core_->options().workers; }
 

@@ -75,6 +75,7 @@ enum class task_mark : std::uint8_t {
   has_context = 2,  ///< `context` is good
   has_extras = 4,   ///< `extras` is
   own_stack = 8,    ///< it begins on a stack that its extras say
+  measured = 16,    ///< it is to be found out how deep it goes
 };
 
 struct task : basic_record<default_platform> {
@@ -111,6 +112,12 @@ struct task : basic_record<default_platform> {
 
   [[nodiscard]] bool has(task_mark mark) const noexcept {
     return (marks.load(std::memory_order_relaxed) & static_cast<std::uint8_t>(mark)) != 0;
+  }
+  /// Whether it does not just begin on the stack that the loop stands on.
+  [[nodiscard]] bool begins_specially() const noexcept {
+    constexpr auto any =
+        static_cast<std::uint8_t>(task_mark::own_stack) | static_cast<std::uint8_t>(task_mark::measured);
+    return (marks.load(std::memory_order_relaxed) & any) != 0;
   }
   void add(task_mark mark) noexcept {
     marks.store(marks.load(std::memory_order_relaxed) | static_cast<std::uint8_t>(mark),

@@ -11,6 +11,16 @@
 #include <array>
 
 namespace weft::impl {
+namespace {
+
+// How often what is oldest is looked for: then a task is counted as well, to be measured or not, so that it costs nothing in
+// between. Who wants to measure many has that more often.
+std::uint32_t picks_between_oldest(const pool_options& how) noexcept {
+  constexpr std::uint32_t most = 61;
+  return how.measure_stack_every == 0 ? most : std::min(most, how.measure_stack_every);
+}
+
+}  // namespace
 
 worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept
     : detail::worker_front(of.barriers(), of.idle_.word()),
@@ -18,6 +28,8 @@ worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss ran
       index_(index),
       name_(static_cast<thief_id>(index + 1)),
       row_(row),
+      oldest_every_(picks_between_oldest(of.options())),
+      measures_(of.options().measure_stack_every / oldest_every_),
       random_(random),
       thief_(name_, clock_),
       notes_(of.options().workers),
@@ -44,11 +56,12 @@ void worker::put_back(runnable taken) noexcept {
 
 runnable worker::pick_among_all() noexcept {
   runnable next;
-  if (until_oldest_ == 0 && !fibers_turn_ && ready_.size() != 0) {
+  const bool is_tick = until_oldest_ == 0;
+  if (is_tick && !fibers_turn_ && ready_.size() != 0) {
     until_oldest_ =
         1;  // after the fiber: what is oldest takes a turn of the fresh tasks, and not one of its own
-  } else if (until_oldest_ == 0) {
-    until_oldest_ = oldest_every;
+  } else if (is_tick) {
+    until_oldest_ = oldest_every_;
     next = pick_oldest();
     fibers_turn_ = false;
   }
@@ -58,7 +71,7 @@ runnable worker::pick_among_all() noexcept {
   if (!next) next = take_from(pool_.patient_);
   if (!next) next = take_own();
   if (next) answer();  // with one in hand, so that others may have whatever there is
-  return next;
+  return is_tick ? sampled(next) : next;
 }
 
 // The two classes take turns.
@@ -147,7 +160,7 @@ runnable worker::pick_aside() noexcept {
   const bool may = urgent_in_a_row_ < most_urgent_in_a_row;
   const runnable next = may ? take_from(pool_.urgent_) : runnable();
   urgent_in_a_row_ = next ? urgent_in_a_row_ + 1 : 0;
-  return next;
+  return sampled(next);
 }
 
 // What has become ready meanwhile: often what belongs to this worker, sometimes what belongs to others.

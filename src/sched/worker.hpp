@@ -27,6 +27,7 @@
 #include "sched/fiber.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/task.hpp"
+#include "stack/usage.hpp"
 #include "sys/platform.hpp"
 
 #include <chrono>
@@ -125,7 +126,7 @@ class worker : public worker_carrier, public detail::worker_front {
     was_handed_ = static_cast<bool>(handed_);
     if (!WEFT_LIKELY(!was_handed_)) return std::exchange(handed_, {});
     const runnable found = pick();
-    return WEFT_LIKELY(found) ? found : find_or_sleep();
+    return WEFT_LIKELY(found) ? found : sampled(find_or_sleep());
   }
 
   // -- Records ------------------------------------------------------------------------------------------------------
@@ -262,6 +263,12 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] worker& other(std::uint32_t i) const noexcept;
   [[nodiscard]] worker& any_other() noexcept { return other(random_.below(others())); }
   void even_out() noexcept;
+  // Counts what was picked. Returns the same.
+  [[nodiscard]] runnable sampled(runnable next) noexcept {
+    if (next && next.what() == runnable::kind::task && measures_.next_is_sampled())
+      static_cast<task*>(next.address())->add(task_mark::measured);
+    return next;
+  }
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
     return tasks.size_approx() + ready_.size_approx() + (inbox_.empty_approx() ? 0 : 1);
   }
@@ -277,7 +284,6 @@ class worker : public worker_carrier, public detail::worker_front {
   // The records of a million tasks do not fit into a cache: the next ones are fetched while this one runs.
   static void prefetch_task(runnable guess) noexcept { prefetch_for_writing(guess.address()); }
 
-  static constexpr std::uint32_t oldest_every = 61;
   static constexpr std::uint32_t most_urgent_in_a_row = 16;
   static constexpr std::uint32_t patient_every = 8;  // of the times that the oldest is picked
   static constexpr std::uint32_t prefetch_distance = 16;
@@ -302,7 +308,9 @@ class worker : public worker_carrier, public detail::worker_front {
   std::uint32_t children_first_ = 0;
   std::uint32_t polls_ = 0;
   std::uint32_t urgent_in_a_row_ = 0;
-  std::uint32_t until_oldest_ = oldest_every;
+  const std::uint32_t oldest_every_;
+  std::uint32_t until_oldest_ = oldest_every_;
+  depth_sampler measures_;
   bool fibers_turn_ = false;
   fiber* spare_ = nullptr;
   std::size_t spare_count_ = 0;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How deep tasks go, by the places where they are spawned.
+#include "support/stack_user.hpp"
+
+#include <weft/nursery.hpp>
+#include <weft/runtime.hpp>
+#include <weft/suspend.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t deep = 64 * 1024;
+constexpr std::size_t at_most_beside = 40 * 1024;  // the loop, and the large frames of sanitizers
+
+/// What was noted of a line of this file, once that many were.
+stack_use use_of(const runtime& of, std::uint32_t line, std::uint64_t samples = 1) {
+  for (;;) {
+    const std::vector<stack_use> all = of.stack_uses();
+    const auto found = std::find_if(all.begin(), all.end(), [line](const stack_use& each) {
+      return each.line == line && each.file.ends_with("stack_use_test.cpp");
+    });
+    if (found != all.end() && found->samples >= samples) return *found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST(StackUse, IsKnownByThePlaceWhereTasksAreSpawned) {
+  runtime one({.workers = 2, .measure_stack_every = 1});
+  const std::uint32_t first = __LINE__ + 1;
+  for (int i = 0; i < 10; ++i) one.spawn([] { testing::use_stack(deep); }).join();
+  const std::uint32_t second = __LINE__ + 1;
+  for (int i = 0; i < 10; ++i) one.spawn([] {}).join();
+  const stack_use much = use_of(one, first, 10);
+  EXPECT_EQ(much.samples, 10U);
+  EXPECT_GE(much.deepest, deep);
+  EXPECT_LE(much.deepest, deep + at_most_beside);
+  EXPECT_GT(much.stack, much.deepest);
+  const stack_use little = use_of(one, second, 10);
+  EXPECT_EQ(little.samples, 10U);
+  EXPECT_LE(little.deepest, at_most_beside) << "what others have left on the stack does not count";
+}
+
+TEST(StackUse, IsThatOfAllTasksWhichCameInABurst) {
+  runtime one({.workers = 2, .measure_stack_every = 1});
+  const std::uint32_t line = __LINE__ + 3;
+  const nursery children(one, [](nursery& in) {
+    for (int i = 0; i < 100; ++i) {
+      in.spawn([i] { testing::use_stack(i == 50 ? deep : 1024); });
+    }
+  });
+  EXPECT_GE(use_of(one, line, 100).deepest, deep);
+}
+
+TEST(StackUse, IsThatOfAStackOfItsOwn) {
+  constexpr std::size_t large = 1024 * 1024;
+  runtime one({.workers = 1, .measure_stack_every = 1});
+  const std::uint32_t line = __LINE__ + 1;
+  one.spawn({.stack_bytes = large}, [] { testing::use_stack(large / 2); }).join();
+  const stack_use seen = use_of(one, line);
+  EXPECT_GE(seen.deepest, large / 2);
+  EXPECT_GE(seen.stack, large);
+}
+
+TEST(StackUse, IsRememberedWhereAStackIsTrimmedInTheMeantime) {
+  runtime one({.workers = 2, .measure_stack_every = 1});
+  std::atomic<const char*> frame{nullptr};
+  resumer by;
+  const std::uint32_t line = __LINE__ + 1;
+  auto waiting = one.spawn([&] {
+    testing::use_stack(deep);
+    const char here = 0;
+    suspend("until the test is over", [&](resumer mine) {
+      by = mine;
+      frame = &here;
+    });
+  });
+  while (frame == nullptr) std::this_thread::yield();
+  testing::wait_until_trimmed(frame.load());
+  EXPECT_TRUE(by.resume());
+  waiting.join();
+  EXPECT_GE(use_of(one, line).deepest, deep);
+}
+
+TEST(StackUse, IsSampledUnlessToldOtherwise) {
+  runtime one({.workers = 1});
+  constexpr std::uint64_t many = 10'000;
+  const nursery children(one, [](nursery& in) {
+    for (std::uint64_t i = 0; i < many; ++i) in.spawn([] {});
+  });
+  std::uint64_t samples = 0;
+  for (const stack_use& each : one.stack_uses()) samples += each.samples;
+  EXPECT_GE(samples, 1U);
+  EXPECT_LE(samples, many / 500);
+}
+
+TEST(StackUse, IsNotMeasuredWhereNobodyWantsToKnow) {
+  runtime one({.workers = 1, .measure_stack_every = 0});
+  for (int i = 0; i < 200; ++i) one.spawn([] {}).join();
+  EXPECT_TRUE(one.stack_uses().empty());
+}
+
+}  // namespace
+}  // namespace weft
