@@ -316,5 +316,23 @@ TEST(NoSuspend, ManyMayBeSpawned) {
       {.workers = 1});
 }
 
+// -- In the guide ------------------------------------------------------------------------------------------------------
+
+// [carried]
+weft::context_key<std::string> tenant;  // who a request is for
+weft::fiber_local<int> tries;           // each task's own
+
+std::string try_twice() {
+  for (*tries = 1; *tries < 2; ++*tries) weft::this_fiber::yield();
+  return *tenant.get() + ": try " + std::to_string(*tries);  // get(): null where nobody has given it a value
+}
+
+std::string serve() {
+  return weft::with_context(tenant, "acme", [] { return weft::spawn(try_twice).join(); });
+}
+// [carried]
+
+TEST_P(BelongingsTest, TheExampleOfTheGuide) { EXPECT_EQ(run(serve), "acme: try 2"); }
+
 }  // namespace
 }  // namespace weft
