@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
+
 #include <weft/cancelled.hpp>
 #include <weft/fiber_local.hpp>
 #include <weft/join.hpp>
@@ -10,7 +12,6 @@
 #include <weft/this_fiber.hpp>
 
 #include <atomic>
-#include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -20,15 +21,8 @@
 namespace weft {
 namespace {
 
-class BelongingsTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, BelongingsTest, ::testing::Values(1U, 3U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class BelongingsTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, BelongingsTest, ::testing::Values(1U, 3U), testing::name_by_workers);
 
 // -- fiber_local ------------------------------------------------------------------------------------------------------
 

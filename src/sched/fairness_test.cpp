@@ -9,6 +9,7 @@
 
 #include "base/cache_line.hpp"
 #include "sched/worker.hpp"
+#include "support/on_workers.hpp"
 #include "support/scale.hpp"
 
 #include <weft/runtime.hpp>
@@ -118,8 +119,7 @@ class FairnessTest : public ::testing::TestWithParam<std::uint32_t> {
   delays fresh;
   delays players;
 };
-INSTANTIATE_TEST_SUITE_P(, FairnessTest, ::testing::Values(1U, 2U, 4U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+INSTANTIATE_TEST_SUITE_P(, FairnessTest, ::testing::Values(1U, 2U, 4U), testing::name_by_workers);
 
 template <class Stop>
 void FairnessTest::yield_until(Stop&& done) {

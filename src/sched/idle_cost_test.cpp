@@ -4,6 +4,7 @@
 // one event, and the barriers that interrupt all threads while some are busy.
 
 #include "sched/runtime_core.hpp"
+#include "support/on_workers.hpp"
 #include "support/scale.hpp"
 
 #include <weft/detail/atomics.hpp>
@@ -107,12 +108,10 @@ class IdleCostTest : public ::testing::TestWithParam<std::uint32_t> {
   std::atomic<bool> stop{false};
   runtime one{{.workers = GetParam(), .seed = 1}};
 };
-INSTANTIATE_TEST_SUITE_P(, IdleCostTest, ::testing::Values(2U, 8U, 64U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+INSTANTIATE_TEST_SUITE_P(, IdleCostTest, ::testing::Values(2U, 8U, 64U), testing::name_by_workers);
 
 class IdleProcessTest : public IdleCostTest {};
-INSTANTIATE_TEST_SUITE_P(, IdleProcessTest, ::testing::Values(64U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+INSTANTIATE_TEST_SUITE_P(, IdleProcessTest, ::testing::Values(64U), testing::name_by_workers);
 
 // 10 ms in 5 s, or as much of that as the time that is looked at. In the beginning stacks are trimmed, once.
 TEST_P(IdleProcessTest, WhoHasNothingToDoUsesNoProcessor) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
 #include "support/scale.hpp"
 
 #include <weft/join.hpp>
@@ -19,15 +20,8 @@
 namespace weft {
 namespace {
 
-class JoinTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, JoinTest, ::testing::Values(1U, 2U, 5U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class JoinTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, JoinTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
 
 std::uint64_t fib(unsigned n) {
   if (n < 2) return n;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "sched/runtime_core.hpp"
+#include "support/on_workers.hpp"
 
 #include <weft/join.hpp>
 #include <weft/nursery.hpp>
@@ -20,15 +21,8 @@
 namespace weft {
 namespace {
 
-class NurseryTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, NurseryTest, ::testing::Values(1U, 2U, 5U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class NurseryTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, NurseryTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
 
 void wait_for_ever() {
   suspend("for ever", [](const resumer&) {});

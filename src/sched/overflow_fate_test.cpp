@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/child.hpp"
+#include "support/on_workers.hpp"
 #include "support/recursion.hpp"
 #include "support/scale.hpp"
 
@@ -16,10 +17,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <gtest/gtest.h>
-#include <string>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 namespace weft {
 namespace {
@@ -67,8 +66,7 @@ class FailTaskTest : public ::testing::TestWithParam<std::uint32_t> {
     EXPECT_TRUE(outcome.mentioned("weft: stack overflow in fiber ")) << outcome.said;
   }
 };
-INSTANTIATE_TEST_SUITE_P(, FailTaskTest, ::testing::Values(1U, 3U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+INSTANTIATE_TEST_SUITE_P(, FailTaskTest, ::testing::Values(1U, 3U), testing::name_by_workers);
 
 TEST_P(FailTaskTest, TheTaskFailsAndAllElseGoesOn) {
   expect_zero([] {

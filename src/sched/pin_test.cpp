@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/rng.hpp"
+#include "support/on_workers.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,15 +33,8 @@ using std::chrono_literals::operator""ms;
   return std::this_thread::get_id();
 }
 
-class PinTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = testing::test_seed()});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, PinTest, ::testing::Values(1U, 2U, 5U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class PinTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, PinTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
 
 // Tasks that yield keep all workers busy, and those that have nothing to do come to rob.
 struct crowd {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
+
 #include <weft/runtime.hpp>
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
@@ -19,15 +21,8 @@ namespace weft {
 namespace {
 
 /// Every test with one worker, where all is in turn, and with more than there are processors.
-class RuntimeTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, RuntimeTest, ::testing::Values(1U, 2U, 5U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class RuntimeTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, RuntimeTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
 
 /// Counts how many of it are alive.
 class alive {

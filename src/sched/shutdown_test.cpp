@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
+
 #include <weft/cancelled.hpp>
 #include <weft/join.hpp>
 #include <weft/nursery.hpp>
@@ -22,8 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 
 class ShutdownTest : public ::testing::TestWithParam<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(, ShutdownTest, ::testing::Values(1U, 3U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+INSTANTIATE_TEST_SUITE_P(, ShutdownTest, ::testing::Values(1U, 3U), testing::name_by_workers);
 
 TEST_P(ShutdownTest, AllTasksStop) {
   runtime one({.workers = GetParam()});

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
+
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
 #include <weft/this_fiber.hpp>
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <gtest/gtest.h>
 #include <limits>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -23,15 +23,8 @@ using std::chrono_literals::operator""ns;
 using std::chrono_literals::operator""s;
 using std::chrono::steady_clock;
 
-class SleepTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, SleepTest, ::testing::Values(1U, 2U, 5U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class SleepTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, SleepTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
 
 TEST_P(SleepTest, NeverEndsEarly) {
   run([] {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
+
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
 #include <weft/this_fiber.hpp>
@@ -8,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <stdexcept>
@@ -18,15 +19,8 @@
 namespace weft {
 namespace {
 
-class SpawnOptionsTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, SpawnOptionsTest, ::testing::Values(1U, 3U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class SpawnOptionsTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, SpawnOptionsTest, ::testing::Values(1U, 3U), testing::name_by_workers);
 
 // [options]
 weft::handle<int> spawn_parser() {

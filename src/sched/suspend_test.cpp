@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/on_workers.hpp"
+
 #include <weft/runtime.hpp>
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
@@ -8,7 +10,6 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,15 +17,8 @@ namespace weft {
 namespace {
 
 /// Every test with one worker, where all is in turn, and with more than there are processors.
-class SuspendTest : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  template <class F>
-  static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
-  }
-};
-INSTANTIATE_TEST_SUITE_P(, SuspendTest, ::testing::Values(1U, 2U, 5U),
-                         [](const auto& workers) { return std::to_string(workers.param) + "Workers"; });
+class SuspendTest : public testing::on_workers {};
+INSTANTIATE_TEST_SUITE_P(, SuspendTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
 
 void suspend_for_ever() {
   suspend("for ever", [](const resumer&) {});
