@@ -160,7 +160,7 @@ TEST_P(JoinTest, AMillionDeep) {
       return below + here;
     }
   };
-  constexpr std::uint32_t depth = testing::scaled(1'000'000U, 20'000U);
+  constexpr std::uint32_t depth = testing::scaled(1'000'000U, 8'000U);
   EXPECT_EQ(run([] { return tree::descend(depth); }), depth);
 }
 TEST_P(JoinTest, AnExceptionComesUpFromTheDeep) {

@@ -2,6 +2,7 @@
 
 #include "sched/runtime_core.hpp"
 #include "support/on_workers.hpp"
+#include "support/scale.hpp"
 
 #include <weft/join.hpp>
 #include <weft/nursery.hpp>
@@ -59,7 +60,7 @@ TEST_P(NurseryTest, AnEmptyOneEnds) {
 
 // More than may wait on a worker before whoever spawns them gives way.
 TEST_P(NurseryTest, HasRoomForVeryManyChildren) {
-  constexpr std::uint64_t children = 100'000;
+  constexpr std::uint64_t children = testing::scaled(100'000U, 10'000U);
   std::atomic<std::uint64_t> sum{0};
   run([&sum] {
     nursery([&sum](nursery& n) {
