@@ -212,13 +212,7 @@ bool worker::has_work_approx() const noexcept {
 runnable worker::find_or_sleep() noexcept {
   struct sleeping_host {
     worker& mine;
-    [[nodiscard]] bool has_work() noexcept {
-      if (!mine.pool_.global_.empty() || mine.pool_.has_work_in_lanes()) return true;
-      const bool steals = mine.pool_.is_stealing();
-      return std::any_of(mine.pool_.workers_.begin(), mine.pool_.workers_.end(), [&](const auto& each) {
-        return steals || each.get() == &mine ? each->has_work_approx() : each->has_mail_approx();
-      });
-    }
+    [[nodiscard]] bool has_work() noexcept { return mine.sees_work(); }
     void deliver(ready_batch& ready) noexcept { (void)mine.pool_.sort_in(ready, mine.pool_.global_); }
   } host{*this};
   impl::idle& beds = pool_.idle_;
@@ -256,6 +250,15 @@ runnable worker::find_or_sleep() noexcept {
   }
 }
 
+// Whether there is anything that it could run or take.
+bool worker::sees_work() const noexcept {
+  if (!pool_.global_.empty() || pool_.has_work_in_lanes()) return true;
+  const bool steals = pool_.is_stealing();
+  return std::any_of(pool_.workers_.begin(), pool_.workers_.end(), [&](const auto& each) {
+    return steals || each.get() == this ? each->has_work_approx() : each->has_mail_approx();
+  });
+}
+
 // A thread that has lent itself goes when it has what it waited for, or at its deadline.
 runnable worker::leave_if_asked() noexcept {
   if (!pool_.options_.runs_on_caller) return {};
@@ -266,13 +269,15 @@ runnable worker::leave_if_asked() noexcept {
   return {};
 }
 
-// Nothing has happened for a while: there is time to give memory back, until something does. Returns false if it was not done to
-// the end.
+// Nothing has happened for a while: there is time to give memory back, until something does. Who has got up for it counts as one that
+// searches, and others rely on that: so it looks around, though not each time. Returns false if it was not done to the end.
 bool worker::do_chore(chore what) noexcept {
+  constexpr std::uint32_t looks_around_every = 16;
+  std::uint32_t steps = 0;
   bool is_undisturbed = true;
   const auto go_on = [&] {
-    is_undisturbed = is_undisturbed && !has_work_approx() && own_box_.empty_approx() &&
-                     pool_.global_.empty() && !pool_.has_work_in_lanes() && !pool_.idle_.is_shut_down();
+    is_undisturbed = is_undisturbed && own_box_.empty_approx() && !pool_.idle_.is_shut_down() &&
+                     (steps++ % looks_around_every != 0 || !sees_work());
     return is_undisturbed;
   };
   constexpr std::size_t at_once = 8;

@@ -255,6 +255,7 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] bool is_asked() const noexcept { return tasks.asked() || ready_.asked(); }
   void answer() noexcept;
   [[nodiscard]] bool do_chore(chore what) noexcept;
+  [[nodiscard]] bool sees_work() const noexcept;
   [[nodiscard]] runnable search() noexcept;
   [[nodiscard]] runnable take_mail_of_others() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
