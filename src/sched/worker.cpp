@@ -13,6 +13,10 @@
 namespace weft::impl {
 namespace {
 
+// A task is worth moving sooner than a bare word: the one who gives it away is spared all of what it costs to run it, and its record
+// is told ahead on both ways. docs/decisions/0008 has the figures.
+constexpr thief_habits habits{.word_price = std::chrono::nanoseconds(10)};
+
 // How often what is oldest is looked for: then a task is counted as well, to be measured or not, so that it costs nothing in
 // between. Who wants to measure many has that more often.
 std::uint32_t picks_between_oldest(const pool_options& how) noexcept {
@@ -31,7 +35,7 @@ worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss ran
       oldest_every_(picks_between_oldest(of.options())),
       measures_(of.options().measure_stack_every / oldest_every_),
       random_(random),
-      thief_(name_, clock_),
+      thief_(name_, clock_, habits),
       notes_(of.options().workers),
       ready_(of.barriers()) {
   is_worker = true;
