@@ -3,6 +3,8 @@
 // prefetch — fetches a cache line ahead of time.
 #pragma once
 
+#include "base/cache_line.hpp"
+
 namespace weft::impl {
 
 /// Fetches a line that will be written, so that it need not be asked for twice: once to read it, once to own it. Any address
@@ -15,6 +17,12 @@ inline void prefetch_for_writing(const void* address) noexcept {
 #else
   __builtin_prefetch(address, 1);
 #endif
+}
+
+/// The first two lines of something that is aligned to one.
+inline void prefetch_beginning_for_writing(const void* address) noexcept {
+  prefetch_for_writing(address);
+  prefetch_for_writing(static_cast<const char*>(address) + cache_line_bytes);
 }
 
 }  // namespace weft::impl

@@ -50,7 +50,7 @@ class record_hint {
   static void follow(const void* record) noexcept {
     if constexpr (exists) {
       const std::uintptr_t hint = get(record, 0);
-      prefetch_for_writing(reinterpret_cast<const void*>(hint));
+      prefetch_beginning_for_writing(reinterpret_cast<const void*>(hint));
       if (!WEFT_LIKELY((hint & first_mark) == 0)) follow_first(record);
     }
   }
@@ -65,7 +65,7 @@ class record_hint {
   }
   static void follow_first(const void* record) noexcept {
     for (std::size_t i = 1; i < distance; ++i)
-      prefetch_for_writing(reinterpret_cast<const void*>(get(record, i)));
+      prefetch_beginning_for_writing(reinterpret_cast<const void*>(get(record, i)));
   }
 
   static void put([[maybe_unused]] void* record, [[maybe_unused]] std::size_t i,

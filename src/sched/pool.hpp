@@ -234,7 +234,7 @@ class pool : private forked_party {
     record_slab::home* home = nullptr;
   };
   static constexpr std::size_t stranger_homes = 4;
-  static constexpr std::uint32_t most_waiting = 512;
+  static constexpr std::uint32_t most_waiting = 1024;
 
   void cancel_child(task& begun, nursery_core* group) noexcept;
   static void trim_held(task& held) noexcept;

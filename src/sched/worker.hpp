@@ -283,7 +283,7 @@ class worker : public worker_carrier, public detail::worker_front {
   void add_all(run_batch&& some) noexcept;
 
   // The records of a million tasks do not fit into a cache: the next ones are fetched while this one runs.
-  static void prefetch_task(runnable guess) noexcept { prefetch_for_writing(guess.address()); }
+  static void prefetch_task(runnable guess) noexcept { prefetch_beginning_for_writing(guess.address()); }
 
   static constexpr std::uint32_t most_urgent_in_a_row = 16;
   static constexpr std::uint32_t patient_every = 8;  // of the times that the oldest is picked
