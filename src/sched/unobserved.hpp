@@ -8,6 +8,6 @@
 namespace weft::impl {
 
 /// Says which task failed, where it was spawned and how, and ends the process: a failure is never silent.
-void report_unobserved(task& failed) noexcept;
+[[noreturn]] void report_unobserved(task& failed) noexcept;
 
 }  // namespace weft::impl
