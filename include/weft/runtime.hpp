@@ -85,8 +85,8 @@ struct runtime_options {
   bool steal = true;                 ///< whether workers take from each other at all; see set_stealing()
   leftovers at_end =
       leftovers::cancelled;  ///< what happens to tasks that are alive when main, or the runtime, ends
-  /// How deep it goes is measured of about every so many-th task: see stack_uses(). 1: of all but stolen halves of joins, which
-  /// slows them down; 0: of none.
+  /// Of about one task in so many it is measured how deep it goes: see stack_uses(). 1: of all, which takes time (but not of stolen
+  /// halves of joins); 0: of none.
   std::uint32_t measure_stack_every = 4096;
   overflow on_overflow = overflow::abort;  ///< what happens when a task runs past the end of its stack
   weft::runs_on runs_on = weft::runs_on::own_threads;  ///< whose threads the tasks run on
@@ -140,8 +140,8 @@ class WEFT_EXPORT runtime {
   /// What each worker has done so far.
   [[nodiscard]] std::vector<worker_statistics> statistics() const;
 
-  /// How much of their stacks the tasks use, by the places where they are spawned: to choose spawn_options::stack_bytes by. From a task that
-  /// has only just ended it may be missing.
+  /// How much of their stacks the tasks use, by the places where they are spawned: to choose spawn_options::stack_bytes by. What a
+  /// task has used that has only just ended may be missing.
   [[nodiscard]] std::vector<stack_use> stack_uses() const;
 
   /// How many workers it has.

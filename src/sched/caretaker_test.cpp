@@ -52,7 +52,7 @@ TEST(CaretakerInARuntime, TheStackOfAFiberThatWaitsForLongIsTrimmed) {
   std::atomic<const char*> frame{nullptr};
   resumer by;
   auto waiting = one.spawn([&] {
-    testing::use_stack(64 * 1024);
+    (void)testing::use_stack(64 * 1024);
     const char here = 0;
     suspend("until the test is over", [&](resumer mine) {
       by = mine;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/on_workers.hpp"
+#include "support/stack_user.hpp"
 
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
 #include <weft/this_fiber.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -76,21 +76,14 @@ TEST(SpawnOptionsDeathTest, AFailureIsReportedWithTheName) {
 
 // -- Stacks -----------------------------------------------------------------------------------------------------------
 
-[[gnu::noinline]] int use_stack(std::size_t bytes) {
-  constexpr std::size_t step = 16 * 1024;
-  volatile char here[step];
-  std::fill_n(const_cast<char*>(here), step, char{1});
-  return bytes <= step ? here[0] : here[step - 1] + use_stack(bytes - step);
-}
-
 TEST_P(SpawnOptionsTest, ALargeStackIsLarge) {
   run([] {
     std::vector<handle<int>> all;
     for (int i = 0; i < 5; ++i)
       all.push_back(spawn({.stack_bytes = std::size_t{8} << 20U}, [] {
-        const int before = use_stack(std::size_t{4} << 20U);
+        const int before = testing::use_stack(std::size_t{4} << 20U);
         this_fiber::yield();
-        return before + use_stack(std::size_t{4} << 20U);
+        return before + testing::use_stack(std::size_t{4} << 20U);
       }));
     for (auto& each : all) EXPECT_EQ(each.join(), 2 * 256);
   });
@@ -106,7 +99,7 @@ TEST_P(SpawnOptionsTest, ASmallStackServesItsTaskAlone) {
           ended.fetch_add(1);
         });
         // These would not fit on it.
-        n.spawn([&ended] { ended.fetch_add(use_stack(64 * 1024) == 4 ? 1 : 0); });
+        n.spawn([&ended] { ended.fetch_add(testing::use_stack(64 * 1024) == 4 ? 1 : 0); });
       }
     });
     EXPECT_EQ(ended.load(), 200);

@@ -3,6 +3,8 @@
 // on_workers — tests that are run on several numbers of workers.
 #pragma once
 
+#include "support/seed.hpp"
+
 #include <weft/runtime.hpp>
 
 #include <cstdint>
@@ -18,7 +20,7 @@ class on_workers : public ::testing::TestWithParam<std::uint32_t> {
   /// Runs the function as the first task.
   template <class F>
   static auto run(F&& main) {
-    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = 1});
+    return weft::run(std::forward<F>(main), {.workers = GetParam(), .seed = test_seed()});
   }
 };
 

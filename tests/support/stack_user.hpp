@@ -6,40 +6,31 @@
 #include "support/residency.hpp"
 #include "sys/memory.hpp"
 
-#include <alloca.h>
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <thread>
 
 namespace weft::testing {
 
-/// Writes to so many bytes of the stack.
-[[gnu::noinline]] inline void use_stack(std::size_t bytes) {
-  void* const room = alloca(bytes);
-  std::memset(room, 1, bytes);
-  asm volatile("" : : "r"(room) : "memory");
-}
-
-/// Some pages a few thousand bytes below a frame that waits: they are in use until somebody trims them.
-struct pages_below {
-  char* low;
-  std::size_t bytes;
-};
-inline pages_below pages_well_below(const char* frame) noexcept {
-  const std::size_t page = impl::system_memory::page_size();
-  auto* const low = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(frame) / page * page - 8 * page);
-  return {low, 4 * page};
+/// Uses so many bytes of the stack, in steps of 16 KiB. Returns how many steps that were.
+[[gnu::noinline]] inline int use_stack(std::size_t bytes) {
+  constexpr std::size_t step = 16 * 1024;
+  volatile char here[step];
+  std::fill_n(const_cast<char*>(here), step, char{1});
+  return bytes <= step ? here[0] : here[step - 1] + use_stack(bytes - step);
 }
 
 /// Waits until the stack below such a frame is trimmed, which takes a little more than a second; or more where other tests keep the
 /// machine busy. Returns the lowest page that was not, when it has waited for a minute.
-inline const char* wait_until_trimmed(const char* frame) {
-  const pages_below below = pages_well_below(frame);
+[[nodiscard]] inline const char* wait_until_trimmed(const char* frame) {
+  // A few pages well below the frame.
+  const std::size_t page = impl::system_memory::page_size();
+  auto* const low = reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(frame) / page * page - 8 * page);
   const char* lowest = nullptr;
   for (int i = 0; i < 600; ++i) {
-    lowest = lowest_resident(below.low, below.bytes);
+    lowest = lowest_resident(low, 4 * page);
     if (lowest == nullptr) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
