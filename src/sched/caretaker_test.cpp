@@ -53,10 +53,10 @@ TEST(CaretakerInARuntime, TheStackOfAFiberThatWaitsForLongIsTrimmed) {
   resumer by;
   auto waiting = one.spawn([&] {
     (void)testing::use_stack(64 * 1024);
-    const char here = 0;
+    const char* const here = testing::stack_here();
     suspend("until the test is over", [&](resumer mine) {
       by = mine;
-      frame = &here;
+      frame = here;
     });
     return 1;
   });

@@ -78,10 +78,10 @@ TEST(StackUse, IsRememberedWhereAStackIsTrimmedInTheMeantime) {
   const std::uint32_t line = __LINE__ + 1;
   auto waiting = one.spawn([&] {
     (void)testing::use_stack(deep);
-    const char here = 0;
+    const char* const here = testing::stack_here();
     suspend("until the test is over", [&](resumer mine) {
       by = mine;
-      frame = &here;
+      frame = here;
     });
   });
   while (frame == nullptr) std::this_thread::yield();

@@ -6,7 +6,6 @@
 #include "support/residency.hpp"
 #include "sys/memory.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +13,24 @@
 
 namespace weft::testing {
 
+// With AddressSanitizer, locals may lie on the heap: a stack of its own for each frame, so that it sees who uses them when it has
+// returned. What is not to be sanitized lies on the stack that the code runs on.
+#define WEFT_ON_REAL_STACK __attribute__((noinline, no_sanitize("address", "undefined")))
+
 /// Uses so many bytes of the stack, in steps of 16 KiB. Returns how many steps that were.
-[[gnu::noinline]] inline int use_stack(std::size_t bytes) {
+WEFT_ON_REAL_STACK inline int use_stack(std::size_t bytes) {
   constexpr std::size_t step = 16 * 1024;
   volatile char here[step];
-  std::fill_n(const_cast<char*>(here), step, char{1});
+  for (volatile char& each : here) each = 1;
   return bytes <= step ? here[0] : here[step - 1] + use_stack(bytes - step);
 }
+
+/// Where the stack is that the caller runs on.
+WEFT_ON_REAL_STACK inline const char* stack_here() {
+  return static_cast<const char*>(__builtin_frame_address(0));
+}
+
+#undef WEFT_ON_REAL_STACK
 
 /// Waits until the stack below such a frame is trimmed, which takes a little more than a second; or more where other tests keep the
 /// machine busy. Returns the lowest page that was not, when it has waited for a minute.
