@@ -91,16 +91,38 @@ TEST(StackUse, IsRememberedWhereAStackIsTrimmedInTheMeantime) {
   EXPECT_GE(use_of(one, line).deepest, deep);
 }
 
+std::uint64_t count_samples(runtime& of) {
+  std::uint64_t samples = 0;
+  for (const stack_use& each : of.stack_uses()) samples += each.samples;
+  return samples;
+}
+
+constexpr std::uint64_t many = 20'000;
+constexpr std::uint64_t too_often = many / 1'000;  // about every 4,000th
+
 TEST(StackUse, IsSampledUnlessToldOtherwise) {
   runtime one({.workers = 1});
-  constexpr std::uint64_t many = 10'000;
-  const nursery children(one, [](nursery& in) {
-    for (std::uint64_t i = 0; i < many; ++i) in.spawn([] {});
-  });
-  std::uint64_t samples = 0;
-  for (const stack_use& each : one.stack_uses()) samples += each.samples;
-  EXPECT_GE(samples, 1U);
-  EXPECT_LE(samples, many / 500);
+  one.spawn([] {
+       const nursery children([](nursery& in) {
+         for (std::uint64_t i = 0; i < many; ++i) in.spawn([] {});
+       });
+     })
+      .join();
+  EXPECT_GE(count_samples(one), 1U);
+  EXPECT_LE(count_samples(one), too_often);
+}
+
+TEST(StackUse, IsSampledAsRarelyWhereEachTaskWakesItsWorker) {
+  runtime one({.workers = 1});
+  for (std::uint64_t i = 0; i < many; ++i) one.spawn([] {}).join();
+  EXPECT_GE(count_samples(one), 1U);
+  EXPECT_LE(count_samples(one), too_often);
+}
+
+TEST(StackUse, IsSampledAsRarelyAmongUrgentTasks) {
+  runtime one({.workers = 1});
+  for (std::uint64_t i = 0; i < many / 10; ++i) one.spawn({.priority = priority::high}, [] {}).join();
+  EXPECT_LE(count_samples(one), too_often / 10 + 1);
 }
 
 TEST(StackUse, IsNotMeasuredWhereNobodyWantsToKnow) {

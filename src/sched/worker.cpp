@@ -164,7 +164,7 @@ runnable worker::pick_aside() noexcept {
   const bool may = urgent_in_a_row_ < most_urgent_in_a_row;
   const runnable next = may ? take_from(pool_.urgent_) : runnable();
   urgent_in_a_row_ = next ? urgent_in_a_row_ + 1 : 0;
-  return sampled(next);
+  return sampled_apart(next);
 }
 
 // What has become ready meanwhile: often what belongs to this worker, sometimes what belongs to others.

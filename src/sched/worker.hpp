@@ -126,7 +126,7 @@ class worker : public worker_carrier, public detail::worker_front {
     was_handed_ = static_cast<bool>(handed_);
     if (!WEFT_LIKELY(!was_handed_)) return std::exchange(handed_, {});
     const runnable found = pick();
-    return WEFT_LIKELY(found) ? found : sampled(find_or_sleep());
+    return WEFT_LIKELY(found) ? found : sampled_apart(find_or_sleep());
   }
 
   // -- Records ------------------------------------------------------------------------------------------------------
@@ -264,11 +264,17 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] worker& other(std::uint32_t i) const noexcept;
   [[nodiscard]] worker& any_other() noexcept { return other(random_.below(others())); }
   void even_out() noexcept;
-  // Counts what was picked. Returns the same.
+  // Counts one of so many that were picked. Returns the same.
   [[nodiscard]] runnable sampled(runnable next) noexcept {
     if (next && next.what() == runnable::kind::task && measures_.next_is_sampled())
       static_cast<task*>(next.address())->add(task_mark::measured);
     return next;
+  }
+  // The same for those that are not picked in turn: of them as few.
+  [[nodiscard]] runnable sampled_apart(runnable next) noexcept {
+    if (!next || --until_counted_ != 0) return next;
+    until_counted_ = oldest_every_;
+    return sampled(next);
   }
   [[nodiscard]] std::uint32_t load_approx() const noexcept {
     return tasks.size_approx() + ready_.size_approx() + (inbox_.empty_approx() ? 0 : 1);
@@ -311,6 +317,7 @@ class worker : public worker_carrier, public detail::worker_front {
   std::uint32_t urgent_in_a_row_ = 0;
   const std::uint32_t oldest_every_;
   std::uint32_t until_oldest_ = oldest_every_;
+  std::uint32_t until_counted_ = oldest_every_;
   depth_sampler measures_;
   bool fibers_turn_ = false;
   fiber* spare_ = nullptr;
