@@ -101,6 +101,7 @@ set(WEFT_SOURCES
     src/sched/runtime.cpp
     src/sched/sleep.cpp
     src/sched/task_access.cpp
+    src/sched/task_name.cpp
     src/sched/unobserved.cpp
     src/sched/worker.cpp
 )

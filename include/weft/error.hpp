@@ -49,6 +49,8 @@ enum class errc : int {
   no_runtime = 25,
   /// The process was forked: the runtime's workers are in the parent. In the child make a runtime of its own.
   forked = 26,
+  /// The runtime shuts down, and takes no more tasks.
+  shut_down = 27,
 };
 
 /// The category of every weft::errc; its name is "weft".

@@ -20,6 +20,9 @@ namespace weft {
 /// A handle that is dropped lets its task go on by itself. If that task fails, nobody can look at the failure any more,
 /// and it is reported; it is never silent.
 ///
+/// The runtime must outlive the handle: what the task has returned lies there. One that is destroyed too early ends the process, and
+/// names the task.
+///
 /// Example:
 ///     weft::handle<int> answer = weft::spawn([] { return 6 * 7; });
 ///     std::cout << answer.join();

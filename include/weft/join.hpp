@@ -38,7 +38,9 @@ using nothing = detail::nothing;
 /// Do not hold a lock that belongs to a fiber over a join: the second function may run as another one.
 ///
 /// Thread safety:      any task. A plain thread runs one after the other.
-/// Cancellation point: no; what the functions wait for may be.
+/// Cancellation point: no; what the functions wait for may be. But a request to stop that is made to the caller alone, by its handle or
+///                     because of a sibling, is not seen by a second function that runs as a task of its own: it goes on to
+///                     its end. runtime::request_cancel() and shutdown() reach it.
 template <std::invocable First, std::invocable Second>
 detail::join_result<First, Second> join(First&& first, Second&& second) {
   detail::worker_front* const here = detail::current_front();

@@ -94,7 +94,7 @@ struct runtime_options {
 
 /// A number of workers on which tasks run. Several may exist at a time; none lives by itself.
 ///
-/// Thread safety: any thread; destroyed by a thread that is none of its workers.
+/// Thread safety: any thread; destroyed by a thread, or by a task of another runtime, which leaves its worker to others meanwhile.
 class WEFT_EXPORT runtime {
  public:
   /// Starts the workers.
@@ -110,7 +110,7 @@ class WEFT_EXPORT runtime {
   /// Asks all tasks to stop and waits for them, but no longer than that; no thread can spawn any more. Returns who has not
   /// stopped. The destructor still waits for those.
   ///
-  /// Thread safety: by one thread, none of the runtime's workers.
+  /// Thread safety: by one at a time: a thread, or a task of another runtime.
   template <class Rep, class Period>
   shutdown_report shutdown(const std::chrono::duration<Rep, Period>& within) {
     return shut_down(detail::to_nanoseconds(within));
@@ -155,6 +155,8 @@ class WEFT_EXPORT runtime {
   struct end_core {
     void operator()(detail::runtime_core* core) const noexcept;
   };
+  static detail::runtime_core* make_core(const runtime_options& how);
+
   std::unique_ptr<detail::runtime_core, end_core> core_;
 };
 

@@ -54,6 +54,8 @@ template <class F>
 ///
 /// The function is moved or copied into the task. A task costs about 200 bytes until it waits, and no system call.
 ///
+/// Never waits, so that a lock may be held over it. (Spawning into a nursery may let the children run first.)
+///
 /// Thread safety:      any task. From a plain thread use runtime::spawn.
 /// Cancellation point: no.
 /// Throws:             std::system_error without memory or outside of a runtime, and what copying the function throws.
@@ -65,7 +67,7 @@ template <std::invocable F>
 
 /// The same for a task with something of its own. It costs an allocation.
 ///
-/// Throws: std::invalid_argument for a stack that cannot be, too.
+/// Throws: std::invalid_argument for a stack or a priority that cannot be, too.
 template <std::invocable F>
 [[nodiscard]] handle<detail::task_result<F>> spawn(
     const spawn_options& how, F&& function, detail::source_site site = detail::source_site::current()) {

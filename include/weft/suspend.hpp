@@ -46,6 +46,8 @@ WEFT_EXPORT void suspend(void (*publish)(void* with, resumer by), void* with, co
 /// Suspends the running task until its resumer is used. `publish(resumer)` hands that to whoever will use it, and runs
 /// before the task has left its stack: it must not wait, and may be overtaken by the resumption.
 ///
+/// The function must not wait; if it does, that ends the process with a message.
+///
 /// The reason is what dumps and deadlock reports say the task waits for; the text must live for ever.
 ///
 /// Thread safety:      tasks only.

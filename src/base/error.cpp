@@ -57,6 +57,7 @@ class category final : public std::error_category {
       case errc::forked:
         return "this process was forked, and the runtime's workers are in its parent: make a runtime of its "
                "own here";
+      case errc::shut_down: return "the runtime shuts down, and takes no more tasks";
     }
     return "unknown weft error";
   }

@@ -7,7 +7,9 @@
 #include "sched/loop.hpp"
 #include "sched/overflow_fate.hpp"
 #include "sched/sleep.hpp"
+#include "sched/task_name.hpp"
 #include "sched/unobserved.hpp"
+#include "sched/wait.hpp"
 #include "stack/usage.hpp"
 
 #include <algorithm>
@@ -23,7 +25,7 @@ std::uint32_t most_searching(std::uint32_t workers) noexcept { return std::max(1
 
 }  // namespace
 
-pool::pool(const pool_options& how) noexcept
+pool::pool(const pool_options& how)
     : forked_party([](forked_party& self) noexcept { static_cast<pool&>(self).note_fork(); }),
       options_(how),
       barriers_(default_platform::barriers()),
@@ -39,16 +41,33 @@ pool::pool(const pool_options& how) noexcept
   xoshiro256ss random(how.seed);
   for (std::uint16_t i = 0; i < how.workers; ++i)
     workers_.push_back(std::make_unique<worker>(*this, i, rows_[i], random.split()));
+  threads_.reserve(how.workers);
 }
 
 pool::~pool() {
   (void)drain();
   stop();
+  // acquire: [PO-visit] Who has made a task runnable here may still be about to tell of it.
+  while (visitors_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   acquire_edge(this);
+  check_handles();
+}
+
+// Nobody can make use of a record whose pool is gone.
+void pool::check_handles() const noexcept {
+  records_.for_each_live([](const task& each, record_handle) {
+    text_line line;
+    line << "a runtime was destroyed before the handle of ";
+    append_task(line, each);
+    line << "; join the task, or let go of its handle, before";
+    report(line);
+    std::abort();
+  });
 }
 
 result<void> pool::start() noexcept {
   if (result<void> installed = install_overflow_handler(); !installed) return installed;
+  set_report_subject(&append_running_task);
   set_overflow_policy(&decide_on_overflow);
   result<void> started = start_workers();
   if (!started) stop();
@@ -137,14 +156,51 @@ void pool::stop() noexcept {
 }
 
 bool pool::drain(time_point deadline) noexcept {
-  WEFT_CHECK(worker_here() == nullptr, "a pool is drained by a thread that is not one of its workers");
+  WEFT_CHECK(worker_here() == nullptr,
+             "a runtime is shut down or destroyed by one of its own tasks, which would wait for itself");
   census_.close();
   while (!census_.is_quiet(rows_)) {
-    if (!wait_on_thread(drained_, deadline)) return census_.is_quiet(rows_);
+    if (!await_drained(deadline)) return census_.is_quiet(rows_);
     // For its barrier: told by a stranger, this also sees the ends that workers have counted. [CE-last]
     census_.close();
   }
   return true;
+}
+
+// Returns false at the deadline. May return too early.
+bool pool::await_drained(time_point deadline) noexcept {
+  task* const self = current_task();
+  const bool can_leave = self != nullptr && self->no_suspend == 0;
+  return can_leave ? await_drained_in_task(*self, deadline) : wait_on_thread(drained_, deadline);
+}
+
+// A task of another pool gives its worker to others meanwhile.
+bool pool::await_drained_in_task(task& self, time_point deadline) noexcept {
+  timer_loop& events = self.home().events();
+  const std::size_t shard = current_worker()->index();
+  one_wait wait(self, wait_kind::shielded);
+  self.note_join(wait.ticket());
+  drainer_.store(&self, std::memory_order_seq_cst);  // [PO-drainer] shows the note; see below
+  census_.close();  // [CE-last] its barrier: either the last one out finds us, or we see that it was the last
+  wake_cause cause = wake_cause::none;
+  if (census_.is_quiet(rows_)) {
+    cause = wait.abandon();
+  } else {
+    if (deadline != never) events.set(shard, self.timer, deadline);
+    cause = wait.leave();
+    if (deadline != never && cause != wake_cause::timed_out) events.drop(shard, self.timer);
+  }
+  // [PO-drainer] Who has found us comes with a ticket that is void; but it must have come before this task can end. seq_cst, here
+  // and in tell_who_drains(): either it finds nobody, or it is seen on its visit.
+  drainer_.store(nullptr, std::memory_order_seq_cst);
+  while (visitors_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  return cause != wake_cause::timed_out;
+}
+
+void pool::tell_who_drains() noexcept {
+  const visit in(*this);
+  drained_.unpark();
+  if (task* const waiting = drainer_.load(std::memory_order_seq_cst)) wake_joiner(*waiting);  // [PO-drainer]
 }
 
 pool::strangers& pool::strangers_here() noexcept {
@@ -174,7 +230,7 @@ bool pool::begin_of_stranger(task& made, nursery_core* group) noexcept {
   prepare(made, nullptr, group);
   const std::optional<std::uint64_t> number = census_.try_begin();
   if (!number) {
-    drained_.unpark();  // who drains the pool may have counted us in
+    tell_who_drains();  // who may have counted us in
     if (options_.runs_on_caller) idle_.call(0);
     made.code->drop(made.body);
     discard(made);
@@ -352,6 +408,7 @@ void pool::make_runnable(task& claimed, bool soon) noexcept {
   const runtime_section in;
   pool& home = claimed.home();
   if (worker* const here = home.worker_here()) return here->push_ready(claimed, soon);
+  const visit in_home(home);  // the task may be the last that the pool has waited for
   const runnable ready(runnable::kind::fiber, &claimed);
   if (!claimed.way.is_usual()) return home.push_aside(ready, claimed);
   if constexpr (forces_migration) return home.next_in_turn().leave_for_it_alone(ready);

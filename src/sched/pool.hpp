@@ -49,7 +49,8 @@ struct pool_options {
 
 class pool : private forked_party {
  public:
-  explicit pool(const pool_options& how) noexcept;
+  /// Throws: std::bad_alloc.
+  explicit pool(const pool_options& how);
   pool(const pool&) = delete;
   pool& operator=(const pool&) = delete;
   /// Waits for the last task, and ends the workers. Not to be called where is_forked().
@@ -58,7 +59,7 @@ class pool : private forked_party {
   /// Whether this is the copy of a pool in a forked child, where nothing of it works.
   [[nodiscard]] bool is_forked() const noexcept { return is_forked_; }
   /// Why it has let nobody in.
-  [[nodiscard]] errc refusal() const noexcept { return is_forked_ ? errc::forked : errc::closed; }
+  [[nodiscard]] errc refusal() const noexcept { return is_forked_ ? errc::forked : errc::shut_down; }
   /// A task goes on in a forked child, and does what only the parent can: ends the process with a message.
   [[noreturn]] static void fail_in_child() noexcept;
 
@@ -93,7 +94,9 @@ class pool : private forked_party {
     // [PO-spawn] The push was followed by a light barrier: either this sees the sign, or the walk of whoever stops all sees the
     // child. A parent that was asked to stop by itself asks its children, too.
     if (!WEFT_LIKELY(!parent.cancel.requested() && !stop_sign_.is_up())) cancel_child(made, group);
-    if (!WEFT_LIKELY(here.tasks.size() < most_waiting) && parent.no_suspend == 0) let_children_run(parent);
+    // Who spawns into a nursery waits for its children anyway. Who keeps handles may hold a lock that they need.
+    if (group != nullptr && !WEFT_LIKELY(here.tasks.size() < most_waiting) && parent.no_suspend == 0)
+      let_children_run(parent);
   }
   /// The worker of this pool that runs the caller; null if it is run by none of them.
   [[nodiscard]] WEFT_ALWAYS_INLINE worker* worker_here() noexcept {
@@ -212,8 +215,8 @@ class pool : private forked_party {
   [[nodiscard]] bool is_driver_done() const noexcept {
     return driver_ != nullptr && driver_->has_token_approx();
   }
-  /// No strangers any more; returns once all tasks have ended, or at the deadline: whether they have. By one thread that is no
-  /// worker.
+  /// No strangers any more; returns once all tasks have ended, or at the deadline: whether they have. By one at a time: a thread,
+  /// or a task of another pool.
   bool drain(time_point deadline = never) noexcept;
 
   [[nodiscard]] std::span<const std::unique_ptr<worker>> workers() const noexcept { return workers_; }
@@ -263,6 +266,25 @@ class pool : private forked_party {
   [[nodiscard]] worker& next_in_turn() noexcept;
   static void wake(task& waiting, wait_ticket ticket) noexcept;
   void stop() noexcept;
+  bool await_drained(time_point deadline) noexcept;
+  bool await_drained_in_task(task& self, time_point deadline) noexcept;
+  void tell_who_drains() noexcept;
+  void check_handles() const noexcept;
+
+  /// While it lives, the pool does.
+  class visit {
+   public:
+    explicit visit(pool& of) noexcept : of_(of) {
+      of_.visitors_.fetch_add(1, std::memory_order_seq_cst);  // [PO-drainer]
+    }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+    // release: [PO-visit] pairs with ~pool()
+    ~visit() { of_.visitors_.fetch_sub(1, std::memory_order_release); }
+
+   private:
+    pool& of_;
+  };
 
   const pool_options options_;
   const barrier_kind barriers_;
@@ -286,6 +308,8 @@ class pool : private forked_party {
   bool is_forked_ = false;    // written where there is one thread
   std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;
+  std::atomic<task*> drainer_{nullptr};  // a task of another pool that waits for it
+  alignas(contended_bytes) std::atomic<std::uint32_t> visitors_{0};
   parker* driver_ = nullptr;  // whoever has lent its thread to the only worker
   time_point drive_until_ = never;
   default_platform::mutex abandoned_lock_;

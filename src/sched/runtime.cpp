@@ -48,7 +48,11 @@ void suspend(void (*publish)(void* with, resumer by), void* with, const char* re
   impl::check_stack(*impl::current_worker());
   impl::one_wait wait(*self);
   self->note_reason(reason);
-  publish(with, resumer(outside(*self), wait.ticket().epoch));
+  {
+    ++self->no_suspend;  // there is one wait at a time
+    const at_end allow([self] { --self->no_suspend; });
+    publish(with, resumer(outside(*self), wait.ticket().epoch));
+  }
   if (wait.leave() == impl::wake_cause::cancelled) throw cancelled();
 }
 
@@ -86,6 +90,16 @@ bool is_cancelled() noexcept {
 
 namespace {
 
+// An enumeration may have come out of a file.
+template <class Enumeration>
+void check_option(const char* name, Enumeration value, Enumeration last) {
+  const auto number = static_cast<unsigned>(value);
+  if (number <= static_cast<unsigned>(last)) return;
+  throw std::invalid_argument(std::string("runtime_options::") + name + " is " + std::to_string(number) +
+                              "; its enumerators are numbered from 0 to " +
+                              std::to_string(static_cast<unsigned>(last)));
+}
+
 impl::pool_options checked(const runtime_options& how) {
   constexpr std::uint32_t most_workers = 256;
   impl::pool_options options;
@@ -100,6 +114,11 @@ impl::pool_options checked(const runtime_options& how) {
   options.runs_on_caller = detail::is_single_threaded || how.runs_on == runs_on::caller;
   options.fails_tasks_that_overflow = how.on_overflow == overflow::fail_task;
   options.seed = how.seed != 0 ? how.seed : impl::default_platform::entropy::seed();
+  check_option("victims", how.victims, victim_order::most_loaded);
+  check_option("fresh", how.fresh, placement::round_robin);
+  check_option("at_end", how.at_end, leftovers::awaited);
+  check_option("on_overflow", how.on_overflow, overflow::fail_task);
+  check_option("runs_on", how.runs_on, runs_on::caller);
   if (how.workers > most_workers)
     throw std::invalid_argument("runtime_options::workers is " + std::to_string(how.workers) +
                                 "; a runtime has 1 to 256, or 0 for as many as there are processors");
@@ -127,7 +146,16 @@ void runtime::end_core::operator()(detail::runtime_core* core) const noexcept {
   if (!core->is_forked()) delete core;  // else it is left as it is: its threads are another process's
 }
 
-runtime::runtime(const runtime_options& how) : core_(new detail::runtime_core(checked(how))) {
+detail::runtime_core* runtime::make_core(const runtime_options& how) {
+  const impl::pool_options options = checked(how);
+  try {
+    return new detail::runtime_core(options);
+  } catch (const std::bad_alloc&) {
+    throw std::system_error(make_error_code(errc::out_of_memory));
+  }
+}
+
+runtime::runtime(const runtime_options& how) : core_(make_core(how)) {
   if (const result<void> started = core_->start(); !started) throw std::system_error(started.error());
 }
 
@@ -163,7 +191,10 @@ std::vector<worker_statistics> runtime::statistics() const {
   return all;
 }
 
-std::vector<stack_use> runtime::stack_uses() const { return core_->depths().list(); }
+std::vector<stack_use> runtime::stack_uses() const {
+  if (core_->is_forked()) throw std::system_error(make_error_code(errc::forked));
+  return core_->depths().list();
+}
 
 std::uint32_t runtime::workers() const noexcept { return core_->options().workers; }
 

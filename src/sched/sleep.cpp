@@ -12,6 +12,7 @@ namespace {
 
 // Returns what has ended it. The timer is nobody's any more then.
 wake_cause sleep_in_task(task& self, time_point until) noexcept {
+  if (self.home().is_forked()) pool::fail_in_child();  // before a lock that nobody opens here
   timer_loop& events = self.home().events();
   const std::size_t shard = current_worker()->index();
   one_wait wait(self);

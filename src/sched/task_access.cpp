@@ -22,6 +22,7 @@ using impl::fail;
 [[gnu::noinline]] void await_slowly(impl::task& child) {
   if (child.home().is_forked()) fail(errc::forked);
   impl::task* const self = impl::current_task();
+  WEFT_CHECK(&child != self, "a task joins itself, and would wait for ever");
   impl::check_can_be_awaited(child.home(), self);
   if (self == nullptr) return impl::await_on_thread(child.home(), child.handle);
   impl::check_stack(*impl::current_worker());
@@ -84,6 +85,10 @@ void set_options(task_record& blank, const spawn_options& how) {
       task.add(impl::task_mark::own_stack);
     }
   }
+  if (how.priority > priority::low)
+    throw std::invalid_argument("spawn_options::priority is " +
+                                std::to_string(static_cast<unsigned>(how.priority)) +
+                                "; there are normal (0), high (1) and low (2)");
   task.way = impl::route(how.priority);
 }
 

@@ -3,7 +3,7 @@
 #include "sched/unobserved.hpp"
 
 #include "base/report.hpp"
-#include "sched/loop.hpp"
+#include "sched/task_name.hpp"
 
 #include <cstdlib>
 #include <exception>
@@ -12,11 +12,7 @@ namespace weft::impl {
 
 void report_unobserved(task& failed) noexcept {
   text_line line;
-  line << "task " << failed.id();
-  if (!failed.name().empty()) line << " '" << failed.name() << "'";
-  if (const source_site site = failed.spawned_at(); site.file != nullptr) {
-    line << " (spawned at " << site.file << ":" << site.line << ")";
-  }
+  append_task(line, failed);
   line << " failed and nobody looked at it: ";
   try {
     std::rethrow_exception(detail::error_in(failed.body));

@@ -20,9 +20,7 @@ namespace weft::impl {
 class one_wait {
  public:
   explicit one_wait(task& self, wait_kind kind = wait_kind::cancellable) noexcept
-      : self_(self), kind_(kind), ticket_(self.claim.arm(kind)) {
-    WEFT_CHECK(self.no_suspend == 0, "a task waits although a no_suspend forbids it");
-  }
+      : self_(allowed(self)), kind_(kind), ticket_(self.claim.arm(kind)) {}
   one_wait(const one_wait&) = delete;
   one_wait& operator=(const one_wait&) = delete;
   ~one_wait() {
@@ -49,6 +47,11 @@ class one_wait {
   }
 
  private:
+  [[nodiscard]] static task& allowed(task& self) noexcept {
+    WEFT_CHECK(self.no_suspend == 0,
+               "a task waits although a no_suspend forbids it, or in the function that it gives to suspend");
+    return self;
+  }
   // [CF-wait] for the task's own flag and for that of its nursery: the barrier stands between arming and both.
   [[nodiscard]] bool is_asked_after_arming() const noexcept {
     return self_.cancel.requested_after_arming(self_.home().barriers()) || is_asked_to_stop(self_);

@@ -26,7 +26,7 @@ std::uint32_t picks_between_oldest(const pool_options& how) noexcept {
 
 }  // namespace
 
-worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept
+worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random)
     : detail::worker_front(of.barriers(), of.idle_.word()),
       pool_(of),
       index_(index),
@@ -233,7 +233,7 @@ runnable worker::find_or_sleep() noexcept {
       }
     }
     home_->flush();
-    if (pool_.census_.is_last_one_out(pool_.rows())) pool_.drained_.unpark();
+    if (pool_.census_.is_last_one_out(pool_.rows())) pool_.tell_who_drains();
     if (const runnable leave = leave_if_asked()) {
       if (searching) beds.found_work(index_);
       return leave;

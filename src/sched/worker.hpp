@@ -70,7 +70,7 @@ static_assert(sizeof(worker_carrier) == detail::worker_front_offset);
 
 class worker : public worker_carrier, public detail::worker_front {
  public:
-  worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random) noexcept;
+  worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random);
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
   ~worker();

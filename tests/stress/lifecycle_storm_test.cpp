@@ -148,7 +148,7 @@ class strangers {
         if (spawned >= at_once) std::this_thread::sleep_for(microseconds(10));
       }
     } catch (const std::system_error& error) {
-      EXPECT_EQ(error.code(), make_error_code(errc::closed));
+      EXPECT_EQ(error.code(), make_error_code(errc::shut_down));
       ++in_->refused;
     }
     for (auto& each : held) {

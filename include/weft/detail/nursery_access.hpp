@@ -28,7 +28,7 @@ WEFT_EXPORT void open_nursery(nursery_state& made, runtime_core* in);
 
 /// A record for a child. Throws std::system_error without memory.
 [[nodiscard]] WEFT_EXPORT task_record& new_child(nursery_state& of, const task_code& code, packed_site site);
-/// Lets a child run. Throws std::system_error(errc::closed) if its runtime takes no more; then the closure is destroyed.
+/// Lets a child run. Throws std::system_error(errc::shut_down) if its runtime takes no more; then the closure is destroyed.
 WEFT_EXPORT void begin_child(nursery_state& of, task_record& made);
 
 /// All at once, for a closure that is nothing but bytes.

@@ -53,7 +53,7 @@ WEFT_EXPORT void set_options(task_record& blank, const spawn_options& how);
 /// Gives back a record whose closure could not be made.
 WEFT_EXPORT void discard_task(task_record& blank) noexcept;
 
-/// Lets the task run. Throws std::system_error(errc::closed) if its runtime takes no more; then the closure is destroyed.
+/// Lets the task run. Throws std::system_error(errc::shut_down) if its runtime takes no more; then the closure is destroyed.
 WEFT_EXPORT void begin_task(task_record& made);
 
 /// Waits until the task has ended. A cancellation point.

@@ -18,10 +18,12 @@
 
 namespace weft::detail {
 
-/// What is too large for a record lies on the heap, and this in the record.
+/// What is too large for a record lies on the heap, and a pointer to it in the record. So does what may throw when it is moved: a
+/// result takes the place of its closure when there is no way back.
 template <class T>
-inline constexpr bool fits_task_body = sizeof(T) <= task_body_bytes ? alignof(T) <= task_body_alignment
-                                                                    : false;
+inline constexpr bool fits_task_body =
+    sizeof(T) <= task_body_bytes &&
+    alignof(T) <= task_body_alignment&& std::is_nothrow_move_constructible_v<T>;
 template <class T>
 using in_task_body = std::conditional_t<fits_task_body<T>, T, std::unique_ptr<T>>;
 
