@@ -37,11 +37,11 @@ struct context {
 
 /// Makes a context that will run entry(argument) on the stack [low, low + size). The first thing that entry
 /// does must be begin_context(), and it must never return. It starts with the creator's fp control words.
-inline void make_context(context& made, void* low, std::size_t size, void (*entry)(void*),
-                         void* argument) noexcept {
+inline void make_context(context& made, void* low, std::size_t size, void (*entry)(void*), void* argument,
+                         context_identity identity = context_identity::own) noexcept {
   void* const top = static_cast<char*>(low) + size;
   WEFT_CHECK(reinterpret_cast<std::uintptr_t>(top) % 16 == 0, "a stack must end at a multiple of 16 bytes");
-  describe_context(made.sanitizers, low, size);
+  describe_context(made.sanitizers, low, size, identity);
   made.stack_low = low;
   made.exceptions = {};
   made.fp = fp_control::read();

@@ -29,7 +29,8 @@
 namespace weft::impl {
 
 /// Hints, in the body of a record while it is in nobody's use. There are none for records without a body inside, and none under
-/// AddressSanitizer, which watches over bodies that are in nobody's use.
+/// AddressSanitizer, which watches over bodies that are in nobody's use, or ThreadSanitizer, which is told that a life of a record is
+/// over only when the next begins.
 template <class Record>
 class record_hint {
  public:
@@ -57,7 +58,7 @@ class record_hint {
 
  private:
   static constexpr bool exists = requires { Record::inner_body; }
-  &&!WEFT_ADDRESS_SANITIZER;
+  &&!WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER;
   static constexpr std::uintptr_t first_mark = 1;
 
   static std::uintptr_t word_of(const void* record) noexcept {

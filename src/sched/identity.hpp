@@ -42,8 +42,6 @@ class task_identity {
 inline void identify_loop(fiber& loop, const context& thread) noexcept {
   loop.sanitizers.fiber = thread.sanitizers.fiber;
 }
-/// A new fiber has no identity of its own.
-void forget_identity(fiber& made) noexcept;
 /// One that will not run again has that of somebody else.
 inline void clear_identity(fiber& gone) noexcept { gone.sanitizers.fiber = nullptr; }
 
@@ -73,7 +71,6 @@ class task_identity {
   task_identity(fiber& /*on*/, void* /*edge*/) noexcept {}
 };
 inline void identify_loop(fiber& /*loop*/, const context& /*thread*/) noexcept {}
-inline void forget_identity(fiber& /*made*/) noexcept {}
 inline void clear_identity(fiber& /*gone*/) noexcept {}
 class borrowed_identity {
  public:

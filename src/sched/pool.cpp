@@ -368,12 +368,16 @@ void pool::cancel_all() noexcept {
 
 bool pool::put_aside(runnable ready, task& whose) noexcept {
   if (whose.way.is_pinned()) {
-    whose.on->pinned_to->leave_for_it_alone(ready);
+    worker& only = *whose.on->pinned_to;
+    release_edge(whose.record_edge());  // as in make_runnable()
+    only.leave_for_it_alone(ready);
     return false;
   }
   // relaxed: who sees it late looks into the lane late; whoever goes to sleep looks in any case.
   for (const auto& each : workers_) each->looks_aside_.store(true, std::memory_order_relaxed);
-  (whose.way.lane() == priority::high ? urgent_ : patient_).push(ready);
+  global_queue& lane = whose.way.lane() == priority::high ? urgent_ : patient_;
+  release_edge(whose.record_edge());
+  lane.push(ready);
   return true;
 }
 
@@ -411,6 +415,7 @@ void pool::make_runnable(task& claimed, bool soon) noexcept {
   const visit in_home(home);  // the task may be the last that the pool has waited for
   const runnable ready(runnable::kind::fiber, &claimed);
   if (!claimed.way.is_usual()) return home.push_aside(ready, claimed);
+  release_edge(claimed.record_edge());  // what was read here comes before the next life of the record
   if constexpr (forces_migration) return home.next_in_turn().leave_for_it_alone(ready);
   home.global_.push(ready);
   (void)home.idle_.after_push();

@@ -459,8 +459,8 @@ fiber* worker::try_make_fiber(stack_class of) noexcept {
   (*slot)->owner.store(&whoever_runs, std::memory_order_relaxed);  // relaxed: read by who runs on it
   constexpr std::size_t reserve = std::size_t{32} << 10U;
   made->watermark = reinterpret_cast<std::byte*>((*slot)->low) + std::min(reserve, (*slot)->size() / 4);
-  make_context(*made, (*slot)->low, (*slot)->size() - fiber::room(), &fiber_entry, made);
-  forget_identity(*made);
+  make_context(*made, (*slot)->low, (*slot)->size() - fiber::room(), &fiber_entry, made,
+               context_identity::given);
   return made;
 }
 
