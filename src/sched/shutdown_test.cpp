@@ -76,24 +76,21 @@ TEST_P(ShutdownTest, LeftoversMayBeAwaitedInstead) {
 
 /// Each task begins the next and ends: a walk over all of them sees now one, now the other, or none.
 struct chain_link {
-  std::atomic<bool>& is_over;
   std::atomic<int>& links;
 
   void operator()() const {
     links.fetch_add(1, std::memory_order_relaxed);
-    if (!is_over) spawn(*this).detach();
+    spawn(*this).detach();
   }
 };
 TEST_P(ShutdownTest, AChainOfTasksStops) {
   for (int round = 0; round < 50; ++round) {
-    std::atomic<bool> is_over{false};
     std::atomic<int> links{0};
     runtime one({.workers = GetParam()});
-    one.spawn(chain_link{is_over, links}).detach();
+    one.spawn(chain_link{links}).detach();
     while (links < 100) std::this_thread::yield();
-    const bool stopped = one.shutdown(std::chrono::seconds(5)).is_complete();
-    is_over = true;
-    ASSERT_TRUE(stopped) << "it has escaped in round " << round;
+    // One that has escaped goes on for ever.
+    EXPECT_TRUE(one.shutdown(std::chrono::hours::max()).is_complete());
   }
 }
 
