@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/on_workers.hpp"
+#include "support/sleeping_workers.hpp"
 
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
@@ -25,6 +26,15 @@ using std::chrono::steady_clock;
 
 class SleepTest : public testing::on_workers {};
 INSTANTIATE_TEST_SUITE_P(, SleepTest, ::testing::Values(1U, 2U, 5U), testing::name_by_workers);
+
+/// What the task is doing once it has begun to wait, or has ended.
+task_state state_at_rest(const handle<void>& of) {
+  for (;;) {
+    const task_state now = of.state();
+    if (now != task_state::ready && now != task_state::running) return now;
+    this_fiber::yield();
+  }
+}
 
 TEST_P(SleepTest, NeverEndsEarly) {
   run([] {
@@ -68,7 +78,8 @@ TEST_P(SleepTest, ManySleepersAllWake) {
 TEST_P(SleepTest, AnEarlierDeadlineIsNotSleptThrough) {
   runtime one({.workers = GetParam()});
   auto for_ever = one.spawn([] { this_fiber::sleep_for(std::chrono::hours::max()); });
-  std::this_thread::sleep_for(5ms);  // so that they have gone to sleep
+  EXPECT_EQ(state_at_rest(for_ever), task_state::blocked);
+  testing::await_sleep(one);
   one.spawn([] { this_fiber::sleep_for(2ms); }).join();
   for_ever.request_cancel();
   EXPECT_THROW(for_ever.join(), std::system_error);
@@ -78,7 +89,7 @@ TEST_P(SleepTest, ASleeperCanBeCancelled) {
   run([] {
     std::vector<handle<void>> sleepers;
     for (int i = 0; i < 100; ++i) sleepers.push_back(spawn([] { this_fiber::sleep_for(1h); }));
-    this_fiber::sleep_for(1ms);
+    for (const auto& each : sleepers) EXPECT_EQ(state_at_rest(each), task_state::blocked);
     for (auto& each : sleepers) each.request_cancel();
     for (auto& each : sleepers) EXPECT_THROW(each.join(), std::system_error);
   });
@@ -111,17 +122,17 @@ TEST_P(SleepTest, AnyDurationIsLegal) {
     this_fiber::sleep_for(std::chrono::hours::min());
     this_fiber::sleep_for(std::chrono::nanoseconds::min());
     this_fiber::sleep_for(std::chrono::duration<double>(-std::numeric_limits<double>::infinity()));
-    nursery([](nursery& n) {
-      n.spawn([] { this_fiber::sleep_for(std::chrono::nanoseconds::max()); });
-      n.spawn([] { this_fiber::sleep_for(std::chrono::hours::max()); });
-      n.spawn([] {
-        this_fiber::sleep_for(std::chrono::duration<double>(std::numeric_limits<double>::infinity()));
-      });
-      n.spawn([] { this_fiber::sleep_until(steady_clock::time_point::max()); });
-      n.spawn([] { this_fiber::sleep_until(std::chrono::system_clock::time_point::max()); });
-      this_fiber::sleep_for(1ms);
-      n.request_cancel();
-    });
+    std::vector<handle<void>> for_ever;
+    for_ever.push_back(spawn([] { this_fiber::sleep_for(std::chrono::nanoseconds::max()); }));
+    for_ever.push_back(spawn([] { this_fiber::sleep_for(std::chrono::hours::max()); }));
+    for_ever.push_back(spawn([] {
+      this_fiber::sleep_for(std::chrono::duration<double>(std::numeric_limits<double>::infinity()));
+    }));
+    for_ever.push_back(spawn([] { this_fiber::sleep_until(steady_clock::time_point::max()); }));
+    for_ever.push_back(spawn([] { this_fiber::sleep_until(std::chrono::system_clock::time_point::max()); }));
+    for (const auto& each : for_ever) EXPECT_EQ(state_at_rest(each), task_state::blocked);
+    for (auto& each : for_ever) each.request_cancel();
+    for (auto& each : for_ever) EXPECT_THROW(each.join(), std::system_error);
   });
 }
 
