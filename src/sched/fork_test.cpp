@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "support/child.hpp"
 #include "support/emulation.hpp"
+#include "support/sleeping_workers.hpp"
 
 #include <weft/detail/sanitizers.hpp>
 #include <weft/nursery.hpp>
@@ -11,11 +13,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <functional>
 #include <gtest/gtest.h>
 #include <memory>
-#include <string>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
@@ -24,22 +23,16 @@
 namespace weft {
 namespace {
 
-/// How the child of a fork ended in which the function ran; it exits with what that returned. Forks when new workers have
-/// settled: AddressSanitizer's heap is of no use in a child if somebody was just at it.
-int status_of_child(const std::function<int()>& in_child) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  const pid_t child = ::fork();
-  if (child == 0) {
+using testing::child_outcome;
+
+/// How the child of a fork ended in which the function ran; it exits with what that returned. Workers that are new have settled
+/// by then: AddressSanitizer's heap is of no use in a child if somebody was just at it.
+template <class F>
+child_outcome outcome_in_child(F&& in_child) {
+  return testing::run_in_child([&] {
     ::alarm(30);  // a child that hangs is a failure, not a test that never ends
     ::_exit(in_child());
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return status;
-}
-
-[[nodiscard]] bool has_exited_with(int status, int code) {
-  return WIFEXITED(status) && WEXITSTATUS(status) == code;
+  });
 }
 
 /// Whether the function fails as it should in a forked child.
@@ -55,12 +48,15 @@ bool is_refused(F&& function) {
 
 TEST(Fork, InTheChildARuntimeRefusesAndGoesInPeace) {
   auto one = std::make_unique<runtime>(runtime_options{.workers = 2});
+  testing::await_sleep(*one);
   std::atomic<bool> stop{false};
-  auto busy = one->spawn([&stop] {
-    while (!stop) this_fiber::yield();
+  std::atomic<int> turns{0};
+  auto busy = one->spawn([&] {
+    for (; !stop; ++turns) this_fiber::yield();
     return 4;
   });
-  const int status = status_of_child([&] {
+  while (turns < 100) std::this_thread::yield();
+  const child_outcome outcome = outcome_in_child([&] {
     if (!is_refused([&] { (void)one->spawn([] {}); })) return 1;
     if (!is_refused([&] { (void)busy.join(); })) return 2;
     if (!is_refused([&] { nursery(*one, [](nursery& n) { n.spawn([] {}); }); })) return 3;
@@ -71,7 +67,7 @@ TEST(Fork, InTheChildARuntimeRefusesAndGoesInPeace) {
     if (WEFT_THREAD_SANITIZER || !testing::threads_after_fork) return 0;
     return weft::run([] { return spawn([] { return 6; }).join(); }, {.workers = 2}) == 6 ? 0 : 5;
   });
-  EXPECT_TRUE(has_exited_with(status, 0)) << status;
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome.status << outcome.said;
   stop = true;
   EXPECT_EQ(busy.join(), 4) << "the parent is unharmed";
   EXPECT_EQ(one->spawn([] { return 5; }).join(), 5);
@@ -79,25 +75,46 @@ TEST(Fork, InTheChildARuntimeRefusesAndGoesInPeace) {
 
 TEST(Fork, TheChildLeavesANurseryOfTheParents) {
   runtime one({.workers = 2});
-  int status = -1;
-  nursery(one, [&](nursery& in) {
-    in.spawn([] { this_fiber::sleep_for(std::chrono::milliseconds(300)); });
-    status = status_of_child([&] { return is_refused([&] { nursery(one, [](nursery&) {}); }) ? 0 : 1; });
+  resumer by;
+  std::atomic<bool> is_waiting{false};
+  pid_t child = -1;
+  const bool is_refused_here = is_refused([&] {
+    nursery(one, [&](nursery& in) {
+      in.spawn([&] {
+        suspend("the test", [&](const resumer& mine) {
+          by = mine;
+          is_waiting = true;
+        });
+      });
+      while (!is_waiting) std::this_thread::yield();
+      testing::await_sleep(one);
+      child = ::fork();
+      if (child == 0) {
+        ::alarm(30);
+      } else {
+        EXPECT_TRUE(by.resume());
+      }
+    });
   });
-  EXPECT_TRUE(has_exited_with(status, 0)) << status;
+  if (child == 0) ::_exit(is_refused_here ? 0 : 1);
+  EXPECT_FALSE(is_refused_here) << "the parent is unharmed";
+  child_outcome outcome;
+  EXPECT_EQ(::waitpid(child, &outcome.status, 0), child);
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome.status;
 }
 
 TEST(Fork, ATaskMayForkAndExecute) {
-  weft::run(
-      [] {
-        const int status = status_of_child([] {
-          ::execl("/bin/true", "true", nullptr);
-          return 1;
-        });
-        EXPECT_TRUE(has_exited_with(status, 0)) << status;
-        EXPECT_EQ(spawn([] { return 5; }).join(), 5);
-      },
-      {.workers = 2});
+  runtime one({.workers = 2});
+  one.spawn([&one] {
+       testing::await_sleep(one, 1);
+       const child_outcome outcome = outcome_in_child([] {
+         ::execl("/bin/true", "true", nullptr);
+         return 1;
+       });
+       EXPECT_TRUE(outcome.exited_with(0)) << outcome.status << outcome.said;
+       EXPECT_EQ(spawn([] { return 5; }).join(), 5);
+     })
+      .join();
 }
 
 /// What a task does in the child that only the parent can: the child ends with a message.
@@ -105,15 +122,18 @@ class ForkInATaskDeathTest : public ::testing::Test {
  protected:
   template <class F>
   static void expect_failure(F&& what) {
-    weft::run(
-        [&what] {
-          const int status = status_of_child([&what] {
-            what();
-            return 0;
-          });
-          EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) << status;
-        },
-        {.workers = 2});
+    runtime one({.workers = 2});
+    one.spawn([&] {
+         testing::await_sleep(one, 1);
+         const child_outcome outcome = outcome_in_child([&what] {
+           what();
+           return 0;
+         });
+         EXPECT_TRUE(outcome.died_of(SIGABRT)) << outcome.status;
+         EXPECT_TRUE(outcome.mentioned("after fork() in a task nothing may follow but exec or _exit"))
+             << outcome.said;
+       })
+        .join();
   }
 };
 TEST_F(ForkInATaskDeathTest, Spawns) {
