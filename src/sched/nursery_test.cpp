@@ -3,13 +3,16 @@
 #include "sched/runtime_core.hpp"
 #include "support/on_workers.hpp"
 #include "support/scale.hpp"
+#include "support/stack_user.hpp"
 
 #include <weft/join.hpp>
 #include <weft/nursery.hpp>
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
@@ -27,6 +30,12 @@ INSTANTIATE_TEST_SUITE_P(, NurseryTest, ::testing::Values(1U, 2U, 5U), testing::
 
 void wait_for_ever() {
   suspend("for ever", [](const resumer&) {});
+}
+
+impl::stack_slot& slot_at(const char* frame) {
+  const impl::stack_location where = impl::process_slabs.find(frame);
+  WEFT_CHECK(where, "a task stands on a stack of weft's");
+  return *where.slot;
 }
 
 TEST_P(NurseryTest, EndsAfterItsLastChild) {
@@ -52,6 +61,30 @@ std::vector<int> squares_of(const std::vector<int>& numbers) {
 // [squares]
 TEST_P(NurseryTest, TheGuidesExample) {
   EXPECT_EQ(run([] { return squares_of({1, 2, 3}); }), (std::vector<int>{1, 4, 9}));
+}
+
+// [P3] Stacks of their own have been given back; on all others no task stands any more.
+TEST_P(NurseryTest, TheStacksOfItsChildrenAreFreeWhenItEnds) {
+  run([] {
+    for (int round = 0; round < 20; ++round) {
+      std::array<const char*, 10> own{};
+      std::array<const char*, 10> usual{};
+      nursery([&](nursery& n) {
+        for (std::size_t i = 0; i < own.size(); ++i) {
+          n.spawn({.stack_bytes = 32 * 1024}, [&own, i] {
+            own[i] = testing::stack_here();
+            this_fiber::yield();
+          });
+          n.spawn([&usual, i] {
+            usual[i] = testing::stack_here();
+            this_fiber::yield();
+          });
+        }
+      });
+      for (const char* const each : own) EXPECT_EQ(slot_at(each).owner.load(), nullptr);
+      for (const char* const each : usual) EXPECT_EQ(impl::fiber::of(slot_at(each)).running, nullptr);
+    }
+  });
 }
 
 TEST_P(NurseryTest, AnEmptyOneEnds) {
