@@ -8,8 +8,10 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <gtest/gtest.h>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -129,3 +131,46 @@ TEST_P(SuspendTest, ExceptionsTravelWithTheirTask) {
 
 }  // namespace
 }  // namespace weft
+
+// -- the example of the guide -------------------------------------------------------------------------------------------
+
+namespace {
+
+// [own-wait]
+/// Waits until a thread of its own has computed something.
+long compute_on_a_thread(const std::function<long()>& compute) {
+  long answer = 0;
+  std::jthread worker;  // joined in any case: a task that is asked to stop leaves by an exception
+  weft::suspend("a thread of its own", [&](const weft::resumer& by) {
+    worker = std::jthread([&answer, &compute, by] {
+      answer = compute();
+      by.resume();  // what was done before is visible to the task
+    });
+  });
+  return answer;
+}
+// [own-wait]
+
+TEST(SuspendGuideTest, AWaitOfOnesOwnEnds) {
+  EXPECT_EQ(weft::run([] { return compute_on_a_thread([] { return 42L; }); }), 42);
+}
+TEST(SuspendGuideTest, AWaitOfOnesOwnIsCancelled) {
+  weft::runtime one({.workers = 2});
+  std::atomic<bool> is_asked{false};
+  auto waits = one.spawn([&is_asked] {
+    return compute_on_a_thread([&is_asked] {
+      while (!is_asked) std::this_thread::yield();
+      return 42L;
+    });
+  });
+  while (waits.state() != weft::task_state::blocked) std::this_thread::yield();
+  waits.request_cancel();
+  is_asked = true;
+  try {
+    ADD_FAILURE() << waits.join();
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), make_error_code(weft::errc::cancelled));
+  }
+}
+
+}  // namespace
