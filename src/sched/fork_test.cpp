@@ -91,6 +91,7 @@ TEST(Fork, TheChildLeavesANurseryOfTheParents) {
       child = ::fork();
       if (child == 0) {
         ::alarm(30);
+        in.request_cancel();  // whom it asks is not here
       } else {
         EXPECT_TRUE(by.resume());
       }
@@ -144,6 +145,9 @@ TEST_F(ForkInATaskDeathTest, Yields) {
 }
 TEST_F(ForkInATaskDeathTest, Waits) {
   expect_failure([] { suspend("nobody", [](const resumer&) {}); });
+}
+TEST_F(ForkInATaskDeathTest, Sleeps) {
+  expect_failure([] { this_fiber::sleep_for(std::chrono::milliseconds(1)); });
 }
 
 }  // namespace

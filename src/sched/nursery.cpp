@@ -28,6 +28,7 @@ void nursery_core::count_out(std::uint64_t ended) noexcept {
 
 void nursery_core::cancel() noexcept {
   children_.cancel.request();
+  if (home_.is_forked()) return;  // its children are in the parent
   cancel_flag::settle(home_.barriers());
   home_.wake_cancelled(as_owner());
 }

@@ -363,23 +363,6 @@ int main_of_the_example() {
 }
 // [first-tasks]
 
-// [own-wait]
-/// Waits until a thread of its own has computed something.
-long wait_for_a_thread() {
-  long answer = 0;
-  std::thread worker;
-  weft::suspend("a thread of its own", [&](const weft::resumer& by) {
-    worker = std::thread([&answer, by] {
-      answer = 42;
-      by.resume();  // what was done before is visible to the task
-    });
-  });
-  worker.join();
-  return answer;
-}
-// [own-wait]
-
 TEST(RuntimeGuideTest, TheFirstTasksMultiply) { EXPECT_EQ(main_of_the_example(), 42); }
-TEST(RuntimeGuideTest, AWaitOfOnesOwnEnds) { EXPECT_EQ(weft::run(wait_for_a_thread), 42); }
 
 }  // namespace
