@@ -57,8 +57,9 @@ class record_hint {
   }
 
  private:
+  static constexpr bool is_watched = WEFT_ADDRESS_SANITIZER + WEFT_THREAD_SANITIZER != 0;
   static constexpr bool exists = requires { Record::inner_body; }
-  &&!WEFT_ADDRESS_SANITIZER && !WEFT_THREAD_SANITIZER;
+  &&!is_watched;
   static constexpr std::uintptr_t first_mark = 1;
 
   static std::uintptr_t word_of(const void* record) noexcept {

@@ -22,8 +22,9 @@ namespace weft::detail {
 /// result takes the place of its closure when there is no way back.
 template <class T>
 inline constexpr bool fits_task_body =
-    sizeof(T) <= task_body_bytes &&
-    alignof(T) <= task_body_alignment&& std::is_nothrow_move_constructible_v<T>;
+    std::conjunction_v<std::bool_constant<sizeof(T) <= task_body_bytes>,
+                       std::bool_constant<alignof(T) <= task_body_alignment>,
+                       std::is_nothrow_move_constructible<T>>;
 template <class T>
 using in_task_body = std::conditional_t<fits_task_body<T>, T, std::unique_ptr<T>>;
 
