@@ -388,7 +388,9 @@ worker& pool::next_in_turn() noexcept {
 
 void pool::place(task& fresh) noexcept {
   const runnable made(runnable::kind::task, &fresh);
-  if (!fresh.way.is_usual()) return push_aside(made, fresh);
+  const bool is_usual = fresh.way.is_usual();
+  release_edge(fresh.spawn_edge());  // that was read before the task begins
+  if (!is_usual) return push_aside(made, fresh);
   next_in_turn().leave(made);
   (void)idle_.after_push();
 }
