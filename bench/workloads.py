@@ -43,6 +43,9 @@ def fork_join(variant: str, suffix: str) -> tuple[System, ...]:
     )
 
 
+# A page each, and what says where they are.
+MILLION_STACKS = 5 << 30
+
 WORKLOADS = (
     Workload(
         id="A",
@@ -149,6 +152,7 @@ WORKLOADS = (
         id="E2",
         title="time to spawn a million fibers until all of them wait",
         unit="ns",
+        memory=MILLION_STACKS,
         threads=(1,),
         fixed_threads=True,
         timeout_s=120,
@@ -164,6 +168,7 @@ WORKLOADS = (
         id="I",
         title="a million fibers that sleep for 0 to 1000 ms",
         unit="s",
+        memory=MILLION_STACKS,
         variants=("wall", "CPU"),
         threads=(2,),
         fixed_threads=True,

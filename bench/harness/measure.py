@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.console import say
 from harness.guard import Guard, Noise
+from harness.memory import bring_in
 from harness.model import System
 from harness.plan import Group
 from harness.program import Figure, ProgramFailed, run_once
@@ -91,6 +92,8 @@ def take(bench: Bench, sample: Sample, patience: Patience) -> None:
 
 def repetition(bench: Bench, sample: Sample, patience: Patience) -> tuple[Figure, Noise]:
     def attempt() -> tuple[Figure, Noise]:
+        if not bench.quick:
+            bring_in(sample.group.workload.memory)
         start = bench.guard.look()
         figure = run_once(bench.programs, sample.system, sample.group, bench.quick)
         return figure, bench.guard.since(start)

@@ -61,6 +61,7 @@ class Workload:
     repetitions: int = 5
     median_variants: tuple[str, ...] = ()  # judged by the median, however near the best is
     timeout_s: float = 60.0
+    memory: int = 0  # bytes that are brought in before each run: see harness/memory.py
 
     @property
     def letter(self) -> str:
