@@ -123,6 +123,14 @@ class intrusive_list {
     return &element;
   }
 
+  /// The same for the last.
+  [[nodiscard]] T* try_pop_back() noexcept {
+    if (empty()) return nullptr;
+    T& element = back();
+    erase(element);
+    return &element;
+  }
+
   /// Takes an element out of the middle.
   void erase(T& element) noexcept {
     node& n = element;

@@ -46,6 +46,11 @@ TEST(IntrusiveList, KeepsTheOrderOfArrival) {
   EXPECT_EQ(list.try_pop_front(), &two);
   EXPECT_EQ(list.try_pop_front(), &three);
   EXPECT_EQ(list.try_pop_front(), nullptr);
+  list.push_back(one);
+  list.push_back(two);
+  EXPECT_EQ(list.try_pop_back(), &two);
+  EXPECT_EQ(list.try_pop_back(), &one);
+  EXPECT_EQ(list.try_pop_back(), nullptr);
 }
 
 TEST(IntrusiveList, AnElementIsInSeveralListsByTag) {
