@@ -176,20 +176,11 @@ bool pool::await_drained(time_point deadline) noexcept {
 
 // A task of another pool gives its worker to others meanwhile.
 bool pool::await_drained_in_task(task& self, time_point deadline) noexcept {
-  timer_loop& events = self.home().events();
-  const std::size_t shard = current_worker()->index();
   one_wait wait(self, wait_kind::shielded);
   self.note_join(wait.ticket());
   drainer_.store(&self, std::memory_order_seq_cst);  // [PO-drainer] shows the note; see below
   census_.close();  // [CE-last] its barrier: either the last one out finds us, or we see that it was the last
-  wake_cause cause = wake_cause::none;
-  if (census_.is_quiet(rows_)) {
-    cause = wait.abandon();
-  } else {
-    if (deadline != never) events.set(shard, self.timer, deadline);
-    cause = wait.leave();
-    if (deadline != never && cause != wake_cause::timed_out) events.drop(shard, self.timer);
-  }
+  const wake_cause cause = census_.is_quiet(rows_) ? wait.abandon() : wait.leave_until(deadline);
   // [PO-drainer] Who has found us comes with a ticket that is void; but it must have come before this task can end. seq_cst, here
   // and in tell_who_drains(): either it finds nobody, or it is seen on its visit.
   drainer_.store(nullptr, std::memory_order_seq_cst);

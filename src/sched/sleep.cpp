@@ -10,17 +10,10 @@
 namespace weft::impl {
 namespace {
 
-// Returns what has ended it. The timer is nobody's any more then.
 wake_cause sleep_in_task(task& self, time_point until) noexcept {
-  if (self.home().is_forked()) pool::fail_in_child();  // before a lock that nobody opens here
-  timer_loop& events = self.home().events();
-  const std::size_t shard = current_worker()->index();
   one_wait wait(self);
   self.note_reason("sleep");
-  events.set(shard, self.timer, until);
-  const wake_cause cause = wait.leave();
-  if (cause != wake_cause::timed_out) events.drop(shard, self.timer);
-  return cause;
+  return wait.leave_until(until);
 }
 
 }  // namespace
