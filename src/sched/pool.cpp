@@ -139,7 +139,7 @@ void pool::stop() noexcept {
   for (default_platform::thread& each : threads_) each.join();
   threads_.clear();
   for (const auto& each : workers_) {
-    while (each->spare_ != nullptr) each->unmake(each->take_spare());  // of one that was never started
+    each->give_all_stacks_back();  // of one that was never started
     if (each->home_ == nullptr) continue;
     if (options_.runs_on_caller) each->home_->flush();
     records_.move_out(*std::exchange(each->home_, nullptr));

@@ -401,7 +401,7 @@ bool worker::share_line_of(worker& victim) noexcept {
 
 void worker::run_thread() noexcept {
   run_worker(*this);
-  while (spare_ != nullptr) unmake(take_spare());
+  give_all_stacks_back();
   home_->flush();
 }
 
@@ -452,7 +452,7 @@ bool worker::try_keep_another() noexcept {
 
 // At the top of its stack, and what is below it is the loop's.
 fiber* worker::try_make_fiber(stack_class of) noexcept {
-  const result<stack_slot*> slot = pool_.stacks_.take(of);
+  const result<stack_slot*> slot = of == usual_stack() ? take_usual_stack() : pool_.stacks_.take(of);
   if (!slot) return nullptr;
   auto* const made = new ((*slot)->high() - fiber::room()) fiber;
   made->slot = *slot;
@@ -464,14 +464,33 @@ fiber* worker::try_make_fiber(stack_class of) noexcept {
   return made;
 }
 
+// Several at a time: all workers take from the same place. The more of them, the more it takes without giving any back.
+result<stack_slot*> worker::take_usual_stack() noexcept {
+  if (reserve_.empty()) {
+    if (const result<void> got = pool_.stacks_.take_batch(usual_stack(), next_reserve_, reserve_); !got)
+      return got.error();
+    next_reserve_ = std::min(2 * next_reserve_, most_reserve);
+  }
+  return reserve_.try_pop();
+}
+
+void worker::give_all_stacks_back() noexcept {
+  while (spare_ != nullptr) unmake(take_spare());
+  pool_.stacks_.give_batch(reserve_);
+}
+
 stack_class worker::usual_stack() const noexcept { return pool_.options_.stack; }
 
 void worker::unmake(fiber& unused) noexcept {
   stack_slot& slot = *unused.slot;
   clear_identity(unused);  // it is a worker's
   forget_context(unused);
+  const bool is_usual = !unused.is_for_one;  // what the slot says too; but that lies far away
   unused.~fiber();
-  pool_.stacks_.give(slot);
+  if (!is_usual) return pool_.stacks_.give(slot);
+  next_reserve_ = 1;
+  reserve_.push(slot);
+  if (reserve_.size() > most_reserve) pool_.stacks_.give_batch(reserve_);
 }
 
 void worker::do_duty() noexcept {

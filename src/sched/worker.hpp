@@ -27,6 +27,7 @@
 #include "sched/fiber.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/task.hpp"
+#include "stack/stack_pool.hpp"
 #include "stack/usage.hpp"
 #include "sys/platform.hpp"
 
@@ -305,6 +306,8 @@ class worker : public worker_carrier, public detail::worker_front {
   census::row& row_;
 
   // Its own.
+  [[nodiscard]] result<stack_slot*> take_usual_stack() noexcept;
+  void give_all_stacks_back() noexcept;
   record_slab::home* home_ = nullptr;
   duty duty_ = duty::nothing;
   void* duty_with_ = nullptr;
@@ -316,6 +319,7 @@ class worker : public worker_carrier, public detail::worker_front {
   std::uint32_t polls_ = 0;
   std::uint32_t urgent_in_a_row_ = 0;
   const std::uint32_t oldest_every_;
+  static constexpr std::size_t most_reserve = 16;
   std::uint32_t until_oldest_ = oldest_every_;
   std::uint32_t until_counted_ = oldest_every_;
   depth_sampler measures_;
@@ -343,6 +347,8 @@ class worker : public worker_carrier, public detail::worker_front {
 /// The worker that runs this now; null on a thread that is none. Good until the next switch.
 [[nodiscard]] WEFT_ALWAYS_INLINE worker* current_worker() noexcept {
   carrier* const here = current_carrier();
+  slot_chain reserve_;  // stacks without a loop yet
+  std::size_t next_reserve_ = 1;
   return here != nullptr && here->is_worker ? static_cast<worker*>(here) : nullptr;
 }
 

@@ -24,6 +24,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace weft::impl {
 
@@ -87,29 +89,27 @@ class basic_stack_pool {
   /// Takes up to `wanted` stacks onto `chain`: at least one, or an error.
   [[nodiscard]] result<void> take_batch(stack_class size_class, std::size_t wanted,
                                         slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
-    for (std::size_t n = 0; n < wanted; ++n) {
-      result<stack_slot*> slot = take_one(fitting(size_class));
-      if (slot && !(*slot)->guard) slot = guarded_or_back(**slot);  // SP2
-      if (!slot) {
-        if (n == 0) return slot.error();
-        break;
-      }
-      chain.push(**slot);
-    }
+    const stack_class from = fitting(size_class);
+    if (take_guarded(from, wanted, chain) != 0) return {};
+    result<stack_slot*> slot = take_one(from);
+    if (slot && !(*slot)->guard) slot = guarded_or_back(**slot);  // SP2
+    if (!slot) return slot.error();
+    chain.push(**slot);
+    if (wanted > 1) (void)take_guarded(from, wanted - 1, chain);  // of those that were guarded with it
     return {};
   }
 
   /// Gives a stack back. Nothing runs on it any more.
   void give(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
-    // relaxed: nobody runs on the stack, so no fault handler of it can look.
-    slot.owner.store(nullptr, std::memory_order_relaxed);
-    if (try_keep_warm(slot)) return;
-    // The system call is made without the lock. A pool that scrubs keeps nothing warm: pages given back are
-    // zero when they come again, and the kernel erases them no slower than we would.
-    const bool discarded = memory::discard(slot.low, slot.size()).has_value();
-    if (!discarded && options_.scrub) erase(slot);
-    const scoped_hold hold(mutex_);
-    put_back(slot, !discarded);  // SP3
+    slot_chain one;
+    one.push(slot);
+    give_batch(one);
+  }
+
+  /// The same for several.
+  void give_batch(slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
+    slot_chain cooling = keep_warm(chain);
+    while (stack_slot* const slot = cooling.try_pop()) (void)cool_one(*slot);
   }
 
   /// Whether more free stacks than that keep their memory, of all sizes together.
@@ -123,10 +123,7 @@ class basic_stack_pool {
     slot_chain cooling = take_warm(keep, most);
     std::size_t cooled = 0;
     while (stack_slot* const slot = cooling.try_pop()) {
-      const bool discarded = memory::discard(slot->low, slot->size()).has_value();
-      if (discarded) ++cooled;
-      const scoped_hold hold(mutex_);
-      put_back(*slot, !discarded);  // SP3
+      if (cool_one(*slot)) ++cooled;
     }
     return cooled;
   }
@@ -161,6 +158,10 @@ class basic_stack_pool {
   static constexpr std::size_t most_slab_stacks = std::size_t{1} << 20U;
   static constexpr std::size_t most_slab_bytes = std::size_t{1} << 40U;
 
+  static constexpr std::size_t most_guarded_together = 64;
+  /// Whether guarding several at a time works here.
+  enum class trust : std::uint8_t { untried, proven, refused };
+
   // All stacks of one size.
   struct shelf {
     slot_chain warm;
@@ -169,11 +170,32 @@ class basic_stack_pool {
     std::size_t taken = 0;
   };
 
+  // Those that are free and guarded, newest first. Returns how many.
+  std::size_t take_guarded(stack_class size_class, std::size_t wanted, slot_chain& chain) noexcept
+      WEFT_EXCLUDES(mutex_) {
+    const scoped_hold hold(mutex_);
+    shelf& s = shelves_[size_class.index()];
+    slot_chain unguarded;
+    std::size_t taken = 0;
+    while (taken < wanted) {
+      stack_slot* const slot = pop_free(s);
+      if (slot == nullptr) break;
+      if (!slot->guard) {
+        unguarded.push(*slot);
+        continue;
+      }
+      mark_taken(s, *slot);
+      chain.push(*slot);
+      ++taken;
+    }
+    while (stack_slot* slot = unguarded.try_pop()) s.cold.push(*slot);
+    return taken;
+  }
+
   [[nodiscard]] result<stack_slot*> take_one(stack_class size_class) noexcept WEFT_EXCLUDES(mutex_) {
     const scoped_hold hold(mutex_);
     shelf& s = shelves_[size_class.index()];
-    stack_slot* slot = pop_warm(s);
-    if (slot == nullptr) slot = s.cold.try_pop();
+    stack_slot* slot = pop_free(s);
     if (slot == nullptr) {
       result<stack_slot*> fresh = fresh_slot(s, size_class);
       if (!fresh) return fresh.error();
@@ -190,6 +212,10 @@ class basic_stack_pool {
     ++slab_of(slot).live;
   }
 
+  [[nodiscard]] stack_slot* pop_free(shelf& s) noexcept WEFT_REQUIRES(mutex_) {
+    stack_slot* const warm = pop_warm(s);
+    return warm != nullptr ? warm : s.cold.try_pop();
+  }
   [[nodiscard]] stack_slot* pop_warm(shelf& s) noexcept WEFT_REQUIRES(mutex_) {
     stack_slot* const slot = s.warm.try_pop();
     if (slot != nullptr) count_warm(-1);
@@ -221,13 +247,15 @@ class basic_stack_pool {
       const std::size_t wanted = s.slabs == nullptr ? first_slab_stacks : s.slabs->count * 4;
       if (result<void> grown = grow(s, size_class, wanted); !grown) return grown.error();
     }
-    slab& newest = *s.slabs;
-    const std::size_t index = newest.used++;
-    auto* const slot = new (&newest.slots()[index]) stack_slot;
-    slot->low = newest.guard_of(index) + guard_bytes;
+    return &new_slot(*s.slabs, size_class);
+  }
+  [[nodiscard]] stack_slot& new_slot(slab& in, stack_class size_class) noexcept WEFT_REQUIRES(mutex_) {
+    const std::size_t index = in.used++;
+    auto* const slot = new (&in.slots()[index]) stack_slot;
+    slot->low = in.guard_of(index) + guard_bytes;
     slot->size_class = size_class;
     slot->valgrind_id = register_stack(slot->low, slot->high());
-    return slot;
+    return *slot;
   }
 
   // Adds a slab of `wanted` stacks, or of as many as the system will give.
@@ -252,8 +280,50 @@ class basic_stack_pool {
     return errc::out_of_stacks;
   }
 
+  // New stacks are guarded several at a time, the more of them there are, since the system call costs more than the guard. Those that
+  // nobody has asked for yet are cold. Returns whether this one is guarded.
+  [[nodiscard]] bool try_guard_with_others(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
+    // relaxed: seen late, tried in vain.
+    if (guards_ != guard_method::light || together_.load(std::memory_order_relaxed) == trust::refused)
+      return false;
+    std::array<stack_slot*, most_guarded_together> slots{&slot};
+    const std::size_t count = 1 + carve_ahead(slot.size_class, std::span(slots).subspan(1));
+    if (count == 1) return false;
+    const std::size_t guarded = guard_each(std::span(slots).first(count));
+    const scoped_hold hold(mutex_);
+    for (std::size_t i = count; i-- > 0;) {  // the lowest comes first
+      if (i < guarded) slots[i]->guard = guard_method::light;
+      if (i != 0) put_back(*slots[i], false);
+    }
+    return guarded != 0;
+  }
+  [[nodiscard]] std::size_t carve_ahead(stack_class size_class, std::span<stack_slot*> into) noexcept
+      WEFT_EXCLUDES(mutex_) {
+    const scoped_hold hold(mutex_);
+    shelf& s = shelves_[size_class.index()];
+    const slab& newest = *s.slabs;
+    const std::size_t count = std::min({newest.used / 8, newest.count - newest.used, into.size()});
+    for (std::size_t i = 0; i < count; ++i) {
+      into[i] = &new_slot(*s.slabs, size_class);
+      mark_taken(s, *into[i]);
+    }
+    return count;
+  }
+  // Returns how many, from the first on. The kernel is believed once it was proven right.
+  [[nodiscard]] std::size_t guard_each(std::span<stack_slot* const> slots) noexcept {
+    std::array<void*, most_guarded_together> places{};
+    for (std::size_t i = 0; i < slots.size(); ++i) places[i] = slots[i]->low - guard_bytes;
+    const std::size_t guarded = memory::guard_light_each(std::span(places).first(slots.size()), guard_bytes);
+    if (together_.load(std::memory_order_relaxed) == trust::proven) return guarded;
+    const bool works =
+        guarded != 0 && memory::guard_holds(places[0]) && memory::guard_holds(places[guarded - 1]);
+    together_.store(works ? trust::proven : trust::refused, std::memory_order_relaxed);
+    return works ? guarded : 0;
+  }
+
   // Guards a slot outside the lock; on failure the slot goes back, still to be guarded when it comes again.
   [[nodiscard]] result<stack_slot*> guarded_or_back(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
+    if (try_guard_with_others(slot)) return &slot;
     const result<guard_method> made = install_guard<memory>(guards_, slot.low - guard_bytes, split_limit_);
     if (made) {
       slot.guard = *made;
@@ -274,12 +344,31 @@ class basic_stack_pool {
     if (warm) count_warm(1);
   }
 
-  [[nodiscard]] bool try_keep_warm(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
-    if (options_.scrub) return false;
+  // Puts a stack back that was taken, without its memory if the kernel takes that; returns whether it does. The system call is made
+  // without the lock.
+  [[nodiscard]] bool cool_one(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
+    const bool discarded = memory::discard(slot.low, slot.size()).has_value();
+    if (!discarded && options_.scrub) erase(slot);
     const scoped_hold hold(mutex_);
-    if (shelves_[slot.size_class.index()].warm.size() >= options_.warm_limit) return false;
-    put_back(slot, true);
-    return true;
+    put_back(slot, !discarded);  // SP3
+    return discarded;
+  }
+
+  // Returns those that there is no room for. A pool that scrubs keeps nothing warm: pages given back are zero when they come again, and
+  // the kernel erases them no slower than we would.
+  [[nodiscard]] slot_chain keep_warm(slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
+    slot_chain others;
+    const scoped_hold hold(mutex_);
+    while (stack_slot* const slot = chain.try_pop()) {
+      // relaxed: nobody runs on the stack, so no fault handler of it can look.
+      slot->owner.store(nullptr, std::memory_order_relaxed);
+      if (options_.scrub || shelves_[slot->size_class.index()].warm.size() >= options_.warm_limit) {
+        others.push(*slot);
+        continue;
+      }
+      put_back(*slot, true);
+    }
+    return others;
   }
 
   // SP3: the warm become cold; slabs without a stack in use go.
@@ -336,6 +425,8 @@ class basic_stack_pool {
   const options options_;
   const guard_method guards_;
   const std::size_t split_limit_ = split_guard_limit<memory>();
+
+  std::atomic<trust> together_{trust::untried};  // relaxed throughout: each may find out by itself
 
   mutex mutex_;
   std::atomic<std::size_t> warm_{0};  // of all sizes; written under the lock

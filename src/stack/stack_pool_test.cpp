@@ -166,7 +166,9 @@ TEST(StackPool, ScrubsAlsoWhereTheKernelWillNotDiscard) {
 }
 
 TEST(StackPool, ReleaseUnusedKeepsOnlySlabsInUse) {
-  stack_pool pool;
+  doors.reset();
+  doors.none_of_each = true;  // so that none is guarded ahead of its use
+  interposed_pool pool;
   std::vector<stack_slot*> slots;
   for (int i = 0; i < 100; ++i) slots.push_back(*pool.take(stack_class()));
   EXPECT_EQ(pool.stats().slabs, 2U);
@@ -188,6 +190,7 @@ TEST(StackPool, ReleaseUnusedKeepsOnlySlabsInUse) {
   pool.release_unused();
   EXPECT_EQ(pool.stats().slabs, 0U);
   EXPECT_EQ(pool.stats().reserved_bytes, 0U);
+  doors.reset();
 }
 
 TEST(StackPool, WithoutALargeSlabASmallOneDoes) {
@@ -253,8 +256,8 @@ TEST(StackPool, SurvivesTheFailureOfEachSingleCall) {
     pool.release_unused();
   };
   int scenarios = 0;
-  for (door d : {door::reserve, door::guard_light, door::guard_by_protection, door::guard_holds,
-                 door::discard, door::mapping_limit}) {
+  for (door d : {door::reserve, door::guard_light, door::guard_light_each, door::guard_by_protection,
+                 door::guard_holds, door::discard, door::mapping_limit}) {
     for (bool lie : {false, true}) {
       doors.reset();
       doors.guards_lie = lie;
@@ -275,6 +278,101 @@ TEST(StackPool, SurvivesTheFailureOfEachSingleCall) {
   }
   EXPECT_GT(scenarios, 20);
   doors.reset();
+}
+
+// How many calls it took to guard so many stacks.
+std::uint64_t calls_to_guard(std::size_t count) {
+  interposed_pool pool;
+  const std::uint64_t before = doors.calls(door::guard_light) + doors.calls(door::guard_light_each);
+  std::vector<stack_slot*> slots;
+  for (std::size_t i = 0; i < count; ++i) slots.push_back(*pool.take(*stack_class::holding(16 << 10)));
+  const std::uint64_t calls = doors.calls(door::guard_light) + doors.calls(door::guard_light_each) - before;
+  for (stack_slot* slot : slots) {
+    EXPECT_TRUE(system_memory::guard_holds(slot->low - 1)) << "SP2";
+    EXPECT_TRUE(system_memory::guard_holds(slot->low - guard_bytes)) << "SP2";
+    EXPECT_FALSE(system_memory::guard_holds(slot->low));
+    pool.give(*slot);
+  }
+  return calls;
+}
+
+bool kernel_guards_several() {
+  constexpr std::size_t bytes = 4 * guard_bytes;
+  void* const at = *system_memory::reserve(bytes);
+  const std::array<void*, 2> places{at, static_cast<char*>(at) + 2 * guard_bytes};
+  const bool works =
+      system_memory::guard_light_each(places, guard_bytes) == 2 && system_memory::guard_holds(at);
+  system_memory::release(at, bytes);
+  return works;
+}
+
+TEST(StackPool, TheMoreStacksThereAreTheMoreAreGuardedAtATime) {
+  doors.reset();
+  const std::uint64_t calls = calls_to_guard(2000);
+  if (kernel_guards_several()) {
+    EXPECT_LT(calls, 200U);
+  } else {
+    EXPECT_GE(calls, 2000U) << "each by itself";
+  }
+}
+TEST(StackPool, AFewStacksAreGuardedEachWhenItIsNeeded) {
+  doors.reset();
+  interposed_pool pool;
+  stack_slot* const slot = *pool.take(stack_class());
+  EXPECT_EQ(doors.calls(door::guard_light_each), 0U);
+  EXPECT_EQ(pool.stats().cold, 0U);
+  pool.give(*slot);
+}
+TEST(StackPool, AKernelThatGuardsOneAtATimeIsAskedOnce) {
+  doors.reset();
+  doors.none_of_each = true;
+  (void)calls_to_guard(200);
+  EXPECT_LE(doors.calls(door::guard_light_each), 1U);
+  doors.reset();
+}
+TEST(StackPool, AKernelThatLiesAboutSeveralGuardsIsSeenThrough) {
+  doors.reset();
+  doors.guards_of_each_lie = true;
+  (void)calls_to_guard(200);
+  EXPECT_LE(doors.calls(door::guard_light_each), 1U);
+  doors.reset();
+}
+
+TEST(StackPool, SeveralAreTakenAndGivenAtATime) {
+  stack_pool pool({.warm_limit = 3});
+  slot_chain some;
+  ASSERT_TRUE(pool.take_batch(stack_class(), 10, some).has_value());
+  EXPECT_EQ(some.size(), 1U) << "none is guarded yet: at least one";
+  pool.give_batch(some);
+  EXPECT_EQ(pool.stats().warm, 1U);
+
+  std::vector<stack_slot*> slots;
+  for (int i = 0; i < 10; ++i) slots.push_back(*pool.take(stack_class()));
+  for (stack_slot* slot : slots) some.push(*slot);
+  pool.give_batch(some);
+  EXPECT_TRUE(some.empty());
+  EXPECT_EQ(pool.stats().taken, 0U);
+  EXPECT_EQ(pool.stats().warm, 3U) << "no more than the limit";
+  EXPECT_GE(pool.stats().cold, 7U);
+
+  ASSERT_TRUE(pool.take_batch(stack_class(), 8, some).has_value());
+  EXPECT_EQ(some.size(), 8U);
+  EXPECT_EQ(pool.stats().taken, 8U);
+  std::set<stack_slot*> different;
+  while (stack_slot* const slot = some.try_pop()) {
+    EXPECT_TRUE(system_memory::guard_holds(slot->low - 1)) << "SP2";
+    different.insert(slot);
+    pool.give(*slot);
+  }
+  EXPECT_EQ(different.size(), 8U);
+}
+TEST(StackPool, AScrubbingPoolKeepsNoneOfSeveralWarm) {
+  stack_pool pool({.scrub = true});
+  slot_chain some;
+  ASSERT_TRUE(pool.take_batch(stack_class(), 1, some).has_value());
+  pool.give_batch(some);
+  EXPECT_EQ(pool.stats().warm, 0U);
+  EXPECT_EQ(pool.stats().cold, 1U);
 }
 
 TEST(StackPool, ManyThreadsTakeAndGive) {

@@ -2,6 +2,8 @@
 
 #include "sys/memory.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
@@ -9,12 +11,15 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace weft::impl {
 namespace {
 
 constexpr int madv_guard_install = 102;  // <linux/mman.h> of Linux 6.13 and newer
+
+constexpr int pidfd_self = -10000;  // <linux/pidfd.h> of newer kernels; no number of a file for older ones
 
 std::error_code last_error() noexcept { return {errno, std::system_category()}; }
 
@@ -40,6 +45,15 @@ void system_memory::release(void* at, std::size_t bytes) noexcept { (void)::munm
 
 result<void> system_memory::guard_light(void* at, std::size_t bytes) noexcept {
   return done(::madvise(at, bytes, madv_guard_install));
+}
+
+std::size_t system_memory::guard_light_each(std::span<void* const> at, std::size_t bytes) noexcept {
+  std::array<iovec, 64> ranges{};
+  const std::size_t count = std::min(at.size(), ranges.size());
+  for (std::size_t i = 0; i < count; ++i) ranges[i] = {at[i], bytes};
+  const long advised =
+      ::syscall(SYS_process_madvise, pidfd_self, ranges.data(), count, madv_guard_install, 0);
+  return advised <= 0 ? 0 : static_cast<std::size_t>(advised) / bytes;
 }
 
 result<void> system_memory::guard_by_protection(void* at, std::size_t bytes) noexcept {

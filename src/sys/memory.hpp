@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 
 namespace weft::impl {
 
@@ -30,6 +31,9 @@ struct system_memory {
   /// Lets the pages of a range fault on any access, without splitting the mapping (Linux 6.13 and newer).
   /// A success here is a promise that some emulators break: see guard_holds().
   [[nodiscard]] static result<void> guard_light(void* at, std::size_t bytes) noexcept;
+
+  /// The same for several ranges of that size by one system call (newer kernels). Returns how many of them, from the first on.
+  [[nodiscard]] static std::size_t guard_light_each(std::span<void* const> at, std::size_t bytes) noexcept;
 
   /// The same by page protection, which works everywhere and splits the mapping.
   [[nodiscard]] static result<void> guard_by_protection(void* at, std::size_t bytes) noexcept;

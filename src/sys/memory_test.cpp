@@ -4,6 +4,7 @@
 
 #include "support/residency.hpp"
 
+#include <array>
 #include <gtest/gtest.h>
 
 namespace weft::impl {
@@ -59,6 +60,17 @@ TEST(Memory, LightGuardsHoldOrAreSeenThrough) {
   } else {
     EXPECT_TRUE(system_memory::guard_by_protection(r.at, page).has_value());
     EXPECT_TRUE(system_memory::guard_holds(r.at));
+  }
+}
+
+TEST(Memory, SeveralLightGuardsHoldOrAreNotCounted) {
+  reservation r(6 * page);
+  const std::array<void*, 3> places{r.at, r.at + 2 * page, r.at + 4 * page};
+  const std::size_t guarded = system_memory::guard_light_each(places, page);
+  EXPECT_TRUE(guarded == 0 || guarded == places.size());
+  if (guarded != 0 && system_memory::guard_holds(r.at)) {
+    for (std::size_t i = 0; i < 6; ++i)
+      EXPECT_EQ(system_memory::guard_holds(r.at + i * page), i % 2 == 0) << i;
   }
 }
 

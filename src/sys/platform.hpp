@@ -29,11 +29,12 @@ namespace weft::impl {
 
 /// What a component asks of the address space it is given; system_memory says what each function does.
 template <class M>
-concept memory_provider = requires(void* at, std::size_t bytes, unsigned char* present) {
+concept memory_provider = requires(void* at, std::span<void* const> each, std::size_t bytes, unsigned char* present) {
   { M::page_size() } noexcept -> std::same_as<std::size_t>;
   { M::reserve(bytes) } noexcept -> std::same_as<result<void*>>;
   { M::release(at, bytes) } noexcept;
   { M::guard_light(at, bytes) } noexcept -> std::same_as<result<void>>;
+  { M::guard_light_each(each, bytes) } noexcept -> std::same_as<std::size_t>;
   { M::guard_by_protection(at, bytes) } noexcept -> std::same_as<result<void>>;
   { M::guard_holds(at) } noexcept -> std::same_as<bool>;
   { M::discard(at, bytes) } noexcept -> std::same_as<result<void>>;

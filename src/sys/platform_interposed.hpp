@@ -33,6 +33,7 @@ enum class door : std::uint8_t {
   reserve,
   release,
   guard_light,
+  guard_light_each,
   guard_by_protection,
   guard_holds,
   discard,
@@ -60,6 +61,8 @@ class door_plan {
       e.fails_from = no_failure;
     }
     guards_lie = false;
+    guards_of_each_lie = false;
+    none_of_each = false;
     limit_override = 0;
   }
 
@@ -83,8 +86,11 @@ class door_plan {
     return n == e.fails_at.load(std::memory_order_relaxed) || (from != no_failure && n >= from);
   }
 
-  /// guard_light() succeeds and does nothing, as under an emulator that does not know it.
+  /// guard_light() succeeds and does nothing, as under an emulator that does not know it; the same for guard_light_each().
   std::atomic<bool> guards_lie{false};
+  std::atomic<bool> guards_of_each_lie{false};
+  /// guard_light_each() guards none, as on older kernels.
+  std::atomic<bool> none_of_each{false};
   /// What mapping_limit() answers; 0 for the truth.
   std::atomic<std::size_t> limit_override{0};
 
@@ -174,6 +180,12 @@ struct interposed_memory {
     if (doors.pass(door::guard_light)) return std::make_error_code(std::errc::invalid_argument);
     if (doors.guards_lie.load(std::memory_order_relaxed)) return {};
     return system_memory::guard_light(at, bytes);
+  }
+  [[nodiscard]] static std::size_t guard_light_each(std::span<void* const> at, std::size_t bytes) noexcept {
+    if (doors.pass(door::guard_light_each)) at = at.first(at.size() / 2);
+    if (doors.none_of_each.load(std::memory_order_relaxed)) return 0;
+    if (doors.guards_of_each_lie.load(std::memory_order_relaxed)) return at.size();
+    return system_memory::guard_light_each(at, bytes);
   }
   [[nodiscard]] static result<void> guard_by_protection(void* at, std::size_t bytes) noexcept {
     if (doors.pass(door::guard_by_protection)) return refused();
