@@ -5,6 +5,14 @@
 
 #include <weft/detail/sanitizers.hpp>
 
+namespace weft::impl {
+
+/// What a switch knows of where it goes: a place that is likely_here is the one that this very switch leaves behind. Then no jump is
+/// made whose target a processor has to guess, and what it remembers of jumps it keeps for those that follow.
+enum class go_on { anywhere, likely_here };
+
+}  // namespace weft::impl
+
 /// Inlined even without optimisation: the switch saves only what its surroundings keep alive.
 #define WEFT_ALWAYS_INLINE inline __attribute__((always_inline))
 

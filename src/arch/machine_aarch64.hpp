@@ -23,6 +23,7 @@ namespace weft::impl {
 #endif
 
 /// Parks the caller in `from` and goes on where `to` was parked. After it, this may be another thread.
+template <go_on /*Where*/>
 WEFT_ALWAYS_INLINE void change_stack(machine_context& from, machine_context& to) noexcept {
   register machine_context* save asm("x0") = &from;
   register machine_context* load asm("x1") = &to;

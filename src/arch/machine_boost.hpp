@@ -55,6 +55,7 @@ inline void prepare(machine_context& context, void* top, void (*entry)(void*), v
 }
 
 /// Parks the caller in `from` and goes on where `to` was parked. After it, this may be another thread.
+template <go_on /*Where*/>
 WEFT_ALWAYS_INLINE void change_stack(machine_context& from, machine_context& to) noexcept {
   boost_hop hop{&from, &to};
   boost_hop::arrived(boost::context::detail::jump_fcontext(to.parked, &hop));

@@ -29,32 +29,35 @@ namespace weft::impl {
 #define WEFT_AVX512_CLOBBERS
 #endif
 
+// clang-format off: version 14 would put the macros, which are string literals, on the lines around them.
+#define WEFT_CHANGE_STACK(go_on_there)                                                                     \
+  asm volatile(                                                                                            \
+      "leaq 1f(%%rip), %%rax\n\t"                                                                          \
+      "movq %%rsp, 0(%%rdi)\n\t"                                                                           \
+      "movq %%rbp, 8(%%rdi)\n\t"                                                                           \
+      "movq %%rax, 16(%%rdi)\n\t"                                                                          \
+      "movq 0(%%rsi), %%rsp\n\t" WEFT_CFI_BETWEEN_STACKS_BEGIN(                                            \
+          "%%rip") "movq 8(%%rsi), %%rbp\n\t" go_on_there "1:\t" WEFT_CFI_BETWEEN_STACKS_END "endbr64\n\t" \
+      : "+D"(save), "+S"(load)                                                                             \
+      :                                                                                                    \
+      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",  \
+        "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",  \
+        "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",    \
+        "st(7)" WEFT_AVX512_CLOBBERS)
+// clang-format on
+
 /// Parks the caller in `from` and goes on where `to` was parked. After it, this may be another thread.
+template <go_on Where>
 WEFT_ALWAYS_INLINE void change_stack(machine_context& from, machine_context& to) noexcept {
   machine_context* save = &from;
   machine_context* load = &to;
-  // clang-format off: the macros are string literals, which version 14 would put on the lines around them.
-  asm volatile(
-      "leaq 1f(%%rip), %%rax\n\t"
-      "movq %%rsp, 0(%%rdi)\n\t"
-      "movq %%rbp, 8(%%rdi)\n\t"
-      "movq %%rax, 16(%%rdi)\n\t"
-      "movq 0(%%rsi), %%rsp\n\t"
-      WEFT_CFI_BETWEEN_STACKS_BEGIN("%%rip")
-      "movq 8(%%rsi), %%rbp\n\t"
-      "jmpq *16(%%rsi)\n\t"
-      ".p2align 4\n"
-      "1:\t"
-      WEFT_CFI_BETWEEN_STACKS_END
-      "endbr64\n\t"
-      : "+D"(save), "+S"(load)
-      :
-      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
-        "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-        "xmm12", "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)",
-        "st(7)" WEFT_AVX512_CLOBBERS);
-  // clang-format on
+  if constexpr (Where == go_on::likely_here) {
+    WEFT_CHANGE_STACK("cmpq %%rax, 16(%%rsi)\n\tjne weft_go_on_elsewhere\n");  // fiber_base_x86_64.S
+  } else {
+    WEFT_CHANGE_STACK("jmpq *16(%%rsi)\n\t.p2align 4\n");
+  }
 }
+#undef WEFT_CHANGE_STACK
 #undef WEFT_AVX512_CLOBBERS
 
 }  // namespace weft::impl

@@ -23,13 +23,13 @@ WEFT_ALWAYS_INLINE void exchange_thread_state(carrier& on, context& from, contex
 }
 
 /// Parks the running context in `from` and goes on in `to`, on the thread of `on`.
-template <switch_edge Edge>
+template <switch_edge Edge, go_on Where = go_on::anywhere>
 WEFT_ALWAYS_INLINE void switch_context(carrier& on, context& from, context& to) noexcept {
   WEFT_ASSERT(to.parked(), "C1: switching to a context that is not parked");
   exchange_thread_state(on, from, to);
   on.current = &to;
   leaving<Edge>(from.sanitizers, to.sanitizers);
-  change_stack(from.machine, to.machine);
+  change_stack<Where>(from.machine, to.machine);
   arrived(from.sanitizers);
 #ifndef NDEBUG
   from.machine = {};  // C1
@@ -43,7 +43,7 @@ template <switch_edge Edge>
   exchange_thread_state(on, from, to);
   on.current = &to;
   leaving_for_good<Edge>(to.sanitizers);
-  change_stack(from.machine, to.machine);
+  change_stack<go_on::anywhere>(from.machine, to.machine);
   __builtin_trap();  // nobody may resume it
 }
 

@@ -107,6 +107,21 @@ class basic_ready_line {
     return take_one(0);
   }
 
+  /// Takes the one whose turn it is and puts another at the end instead. The owner stays inside until it calls leave(), so that
+  /// nobody gets the other before: it may still be on its stack. Nothing, and outside, where there is none, or one of another kind,
+  /// or one that may jump.
+  [[nodiscard]] runnable exchange(runnable added) noexcept {
+    if (!WEFT_LIKELY(size() != 0)) return {};
+    enter();
+    if (!WEFT_LIKELY(!first_ && !line_.empty() && line_.first().what() == added.what())) {
+      leave();
+      return {};
+    }
+    earn(1);
+    return line_.rotate(added);  // RL2: as many as before
+  }
+  void leave() noexcept { inside_.store(0, Rules::leave); }  // [RL-left] pairs with seize()
+
   /// How many there are. Others may take some at any time.
   [[nodiscard]] std::uint32_t size() const noexcept {
     return size_.load(std::memory_order_relaxed);  // relaxed: exact inside, a guess outside
@@ -197,7 +212,7 @@ class basic_ready_line {
     explicit inside(basic_ready_line& line) noexcept : line_(line) { line_.enter(); }
     inside(const inside&) = delete;
     inside& operator=(const inside&) = delete;
-    ~inside() { line_.inside_.store(0, Rules::leave); }  // [RL-left] pairs with seize()
+    ~inside() { line_.leave(); }
 
    private:
     basic_ready_line& line_;
@@ -238,9 +253,10 @@ class basic_ready_line {
       return std::exchange(first_, {});
     }
     if (first_) line_.push_back(std::exchange(first_, {}));
-    jumps_ = std::min(jumps_ + earned, options_.most_in_a_row);
+    earn(earned);
     return line_.pop_front();
   }
+  void earn(std::uint32_t jumps) noexcept { jumps_ = std::min(jumps_ + jumps, options_.most_in_a_row); }
 
   [[nodiscard]] std::uint32_t share(std::uint32_t keep) const noexcept {
     const std::uint32_t there = size();

@@ -62,6 +62,35 @@ void owner_and_visitor(model::world& world, barrier_kind barriers = barrier_kind
 }
 MODEL(ReadyLineModel, OwnerAndVisitor) { owner_and_visitor<ready_line_rules>(world); }
 
+/// Who changes places with another is put into the line before it is off its stack: what it leaves there is written last.
+template <class Rules>
+void change_of_places(model::world& world, barrier_kind barriers = barrier_kind::asymmetric) {
+  auto& s = world.make<line_state<Rules>>(barriers);
+  s.push(0);
+  world.thread("owner", [&s] {
+    const runnable next = s.line.exchange(s.word(1));
+    s.write(1);
+    if (next) {
+      s.take(next);
+      s.line.leave();
+    } else {
+      s.line.push(s.word(1));
+    }
+  });
+  world.thread("visitor", [&s] {
+    require(s.line.ask(alice), "the door was free");
+    s.take(s.line.seize(alice));
+  });
+  world.finally([&s] {
+    s.pop_all();
+    s.expect_all(2);
+  });
+}
+MODEL(ReadyLineModel, NobodyGetsWhoIsStillOnItsStack) { change_of_places<ready_line_rules>(world); }
+MODEL(FallBackReadyLineModel, NobodyGetsWhoIsStillOnItsStack) {
+  change_of_places<ready_line_rules>(world, barrier_kind::symmetric);
+}
+
 void two_visitors(model::world& world, barrier_kind barriers) {
   auto& s = world.make<line_state<>>(barriers);
   for (const std::size_t i : {0U, 1U, 2U}) s.push(i);
@@ -162,6 +191,12 @@ struct leaves_without_a_trace : ready_line_rules {
 };
 MODEL_FINDS(PlantedReadyLineModel, OwnerLeavesWithoutATrace, "") {
   owner_and_visitor<leaves_without_a_trace>(world);
+}
+MODEL_FINDS(PlantedReadyLineModel, OwnerChangesPlacesWithoutItsBarrier, "") {
+  change_of_places<owner_without_barrier>(world);
+}
+MODEL_FINDS(PlantedReadyLineModel, OwnerChangesPlacesWithoutATrace, "") {
+  change_of_places<leaves_without_a_trace>(world);
 }
 
 }  // namespace

@@ -82,6 +82,63 @@ TEST_F(ReadyLineTest, NoJumpIsEarnedWhileTheLineTakesTurns) {
   EXPECT_EQ(taken, (numbers{10, 11, 0, 1, 2, 3}));
   EXPECT_EQ(pop_all(), (numbers{12, 13, 14, 15}));
 }
+TEST_F(ReadyLineTest, OneTakesThePlaceOfAnother) {
+  push(0, 3);
+  EXPECT_EQ(index(line.exchange(item(10))), 0U);
+  line.leave();
+  EXPECT_EQ(line.size(), 3U);
+  EXPECT_EQ(pop_all(), (numbers{1, 2, 10}));
+}
+TEST_F(ReadyLineTest, OneTakesThePlaceOfTheOnlyOther) {
+  push(0, 1);
+  for (std::size_t i = 10; i < 13; ++i) {
+    EXPECT_EQ(index(line.exchange(item(i))), i == 10 ? 0U : i - 1);
+    line.leave();
+  }
+  EXPECT_EQ(pop_all(), (numbers{12}));
+}
+TEST_F(ReadyLineTest, ThereIsNoPlaceToTakeInAnEmptyLine) {
+  EXPECT_FALSE(line.exchange(item(0)));
+  EXPECT_EQ(line.size(), 0U);
+}
+TEST_F(ReadyLineTest, WhoMayJumpDoesNotChangePlaces) {
+  push(0, 1);
+  line.push_first(item(1));
+  EXPECT_FALSE(line.exchange(item(2)));
+  EXPECT_EQ(pop_all(), (numbers{1, 0}));
+}
+TEST_F(ReadyLineTest, OneOfAnotherKindDoesNotChangePlaces) {
+  line.push({runnable::kind::task, item(0).address()});
+  push(1, 2);
+  EXPECT_FALSE(line.exchange(item(2)));
+  EXPECT_EQ(line.pop().what(), runnable::kind::task);
+  EXPECT_EQ(index(line.exchange(item(2))), 1U);
+  line.leave();
+  EXPECT_EQ(pop_all(), (numbers{2}));
+}
+TEST_F(ReadyLineTest, WhoChangesPlacesLetsTheFirstPlaceEarnAJump) {
+  push(0, 3);
+  for (std::size_t i = 10; i < 12; ++i) {  // as many as are allowed
+    line.push_first(item(i));
+    EXPECT_EQ(index(line.pop()), i);
+  }
+  EXPECT_EQ(index(line.exchange(item(3))), 0U);
+  line.leave();
+  line.push_first(item(12));
+  EXPECT_EQ(index(line.pop()), 12U);
+  line.push_first(item(13));
+  EXPECT_EQ(pop_all(), (numbers{1, 2, 3, 13}));
+}
+TEST_F(ReadyLineTest, NobodyGetsInWhileAPlaceIsChanged) {
+  push(0, 3);
+  EXPECT_EQ(index(line.exchange(item(3))), 0U);
+  EXPECT_TRUE(line.ask(alice));
+  EXPECT_TRUE(line.seize(alice).empty());
+  line.leave();
+  EXPECT_TRUE(line.ask(alice));
+  EXPECT_EQ(indices(line.seize(alice)), (numbers{1, 2}));
+  EXPECT_EQ(pop_all(), (numbers{3}));
+}
 TEST_F(ReadyLineTest, WhoAsksIsSentTheOldestHalf) {
   push(0, 5);
   EXPECT_FALSE(line.asked());

@@ -92,6 +92,16 @@ class basic_run_batch {
     return oldest;
   }
 
+  /// Takes the oldest out of a batch that is not empty, and puts one in behind the others.
+  [[nodiscard]] runnable rotate(runnable added) noexcept {
+    WEFT_ASSERT(!empty() && added, "B1: one goes, and one comes");
+    const runnable oldest = first_;
+    link::of(last_).next.write(added);  // of the oldest itself, where it is the only one
+    last_ = added;
+    first_ = link::of(oldest).next.read();
+    return oldest;
+  }
+
   /// Moves all of `other` behind ours, in constant time.
   void append(basic_run_batch&& other) noexcept {
     WEFT_ASSERT(&other != this, "a batch cannot be appended to itself");

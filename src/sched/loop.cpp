@@ -48,6 +48,14 @@ WEFT_ALWAYS_INLINE void arrive() noexcept {
   current_worker()->arrive();
 }
 
+// The same for a task that was not waiting for anything.
+WEFT_ALWAYS_INLINE void arrive_again() noexcept {
+  const runtime_section in;
+  worker& here = *current_worker();
+  running_fiber(here).running->note_progress(task_outcome::begun);
+  here.arrive();
+}
+
 // Where to go on: on the stack of the fiber that was picked, or in the loop of a spare one, which gets what was picked.
 WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   if (next && next.what() == runnable::kind::fiber) {
@@ -345,6 +353,21 @@ WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED void leave_until_claimed(task& self) noexcep
   do_not_end_with_a_call();
 }
 
+// Whatever has its turn: a fiber, a fresh task, or nothing at all.
+WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void give_way_to_any(task& self) noexcept {
+  const runtime_section in;
+  worker& here = *current_worker();
+  const runnable next = here.pick();
+  if (!next) return;
+  fiber& to = stack_for(here, next);
+  self.on = &running_fiber(here);
+  here.leave_duty(worker::duty::requeue, &self);
+  self.note_progress(task_outcome::none);
+  switch_context<switch_edge::unordered>(here, *self.on, to);
+  arrive_again();
+  do_not_end_with_a_call();
+}
+
 WEFT_UNWATCHED void let_children_run(task& self) noexcept {
   const runtime_section in;
   worker& here = *current_worker();
@@ -353,8 +376,7 @@ WEFT_UNWATCHED void let_children_run(task& self) noexcept {
   here.leave_duty(worker::duty::requeue_behind, &self);
   self.note_progress(task_outcome::none);
   switch_context<switch_edge::unordered>(here, *self.on, to);
-  self.note_progress(task_outcome::begun);
-  arrive();
+  arrive_again();
 }
 
 WEFT_UNWATCHED bool try_call_elsewhere(void (*function)(void*) noexcept, void* with) noexcept {
@@ -389,24 +411,25 @@ namespace {
 }  // namespace
 
 // Here, and not in a function that calls another: a processor guesses wrongly where the frames above a switch return to, and
-// each costs as much as all the rest.
+// each costs as much as all the rest. And in one piece: to guess where this returns to, some remember no more than a few jumps.
 WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
-  impl::task* const self = impl::current_task();
-  if (self == nullptr) return std::this_thread::yield();
-  if (!WEFT_LIKELY(!impl::is_asked_to_stop(*self))) stop_as_asked();
-  WEFT_CHECK(self->no_suspend == 0, "a task yields although a no_suspend forbids it to wait");
-  impl::check_stack(*impl::current_worker());
+  impl::worker* const found = impl::current_worker();
+  if (!WEFT_LIKELY(found != nullptr && found->current != &found->native)) return std::this_thread::yield();
+  impl::worker& here = *found;
+  impl::fiber& mine = impl::running_fiber(here);
+  impl::task& self = *mine.running;
+  if (!WEFT_LIKELY(!impl::is_asked_to_stop(self))) stop_as_asked();
+  WEFT_CHECK(self.no_suspend == 0, "a task yields although a no_suspend forbids it to wait");
+  impl::check_stack(here);
   const impl::runtime_section in;
-  impl::worker& here = *impl::current_worker();
-  const impl::runnable next = here.pick();
-  if (!next) return;
-  impl::fiber& to = impl::stack_for(here, next);
-  self->on = &impl::running_fiber(here);
-  here.leave_duty(impl::worker::duty::requeue, self);
-  self->note_progress(impl::task_outcome::none);
-  impl::switch_context<impl::switch_edge::unordered>(here, *self->on, to);
-  self->note_progress(impl::task_outcome::begun);
-  impl::arrive();
+  const impl::runnable next = here.try_change_places(self);
+  if (!WEFT_LIKELY(next)) return impl::give_way_to_any(self);
+  self.on = &mine;
+  here.leave_duty(impl::worker::duty::leave_line, nullptr);
+  self.note_progress(impl::task_outcome::none);
+  impl::switch_context<impl::switch_edge::unordered, impl::go_on::likely_here>(here, mine,
+                                                                               *impl::task_in(next).on);
+  impl::arrive_again();
   impl::do_not_end_with_a_call();
 }
 

@@ -60,6 +60,9 @@ class low_stack_section {
 /// Leaves the stack of the running task, which has armed its claim; comes back once it was claimed and made runnable.
 WEFT_SWITCHES void leave_until_claimed(task& self) noexcept;
 
+/// Gives way to whatever has its turn, if anything has.
+WEFT_SWITCHES void give_way_to_any(task& self) noexcept;
+
 /// A task has spawned so many that wait on its worker: they go first, for a while.
 WEFT_SWITCHES void let_children_run(task& self) noexcept;
 

@@ -503,6 +503,7 @@ void worker::do_duty() noexcept {
       if (left.claim.complete_park() == park_outcome::must_requeue) push_ready(left, true);
       return;
     }
+    case duty::leave_line: return ready_.leave();
     case duty::requeue_behind: children_first_ = pool::most_waiting / 2; [[fallthrough]];
     case duty::requeue: return push_ready(*static_cast<task*>(with), false);
     case duty::keep: return keep_spare(*static_cast<fiber*>(with));

@@ -122,6 +122,18 @@ class worker : public worker_carrier, public detail::worker_front {
     }
     return pick_among_all();
   }
+  /// The same for a task that gives way, which takes its place at the end. Only where nothing but fibers is there, and nothing else is
+  /// to be looked at; nothing otherwise. On the other side of the switch the line is left (duty::leave_line).
+  [[nodiscard]] WEFT_ALWAYS_INLINE runnable try_change_places(task& leaving) noexcept {
+    // relaxed: seen late, looked at late.
+    if (!WEFT_LIKELY(!looks_aside_.load(std::memory_order_relaxed))) return {};
+    if (!WEFT_LIKELY(until_oldest_ != 1 && children_first_ == 0 && counting_ == nullptr)) return {};
+    if (!WEFT_LIKELY(tasks.size() == 0 && leaving.way.is_usual())) return {};
+    if (!WEFT_LIKELY(!tasks.asked()) || !WEFT_LIKELY(!ready_.asked())) return {};
+    const runnable next = ready_.exchange({runnable::kind::fiber, &leaving});
+    if (WEFT_LIKELY(next)) --until_oldest_;
+    return next;
+  }
   /// The same, but looks for it everywhere and sleeps until there is something. Nothing once the pool shuts down.
   [[nodiscard]] WEFT_ALWAYS_INLINE runnable next() noexcept {
     was_handed_ = static_cast<bool>(handed_);
@@ -184,7 +196,16 @@ class worker : public worker_carrier, public detail::worker_front {
 
   // -- What is to be done on the other side of a switch --------------------------------------------------------------
 
-  enum class duty : std::uint8_t { nothing, park, requeue, requeue_behind, keep, unmake, abandon };
+  enum class duty : std::uint8_t {
+    nothing,
+    park,
+    leave_line,
+    requeue,
+    requeue_behind,
+    keep,
+    unmake,
+    abandon
+  };
   void leave_duty(duty what, void* with) noexcept {
     duty_ = what;
     duty_with_ = with;
@@ -192,9 +213,9 @@ class worker : public worker_carrier, public detail::worker_front {
   /// The first thing after a switch has come to a fiber on this worker.
   void arrive() noexcept {
     watermark = static_cast<fiber*>(current)->watermark;
-    if (duty_ == duty::requeue) {
+    if (WEFT_LIKELY(duty_ == duty::leave_line)) {
       duty_ = duty::nothing;
-      push_ready(*static_cast<task*>(duty_with_), false);
+      ready_.leave();
     } else if (duty_ != duty::nothing) {
       do_duty();
     }
@@ -285,6 +306,8 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] bool share_line_of(worker& victim) noexcept;
   [[nodiscard]] fiber* try_make_fiber() noexcept { return try_make_fiber(usual_stack()); }
   [[nodiscard]] stack_class usual_stack() const noexcept;
+  [[nodiscard]] result<stack_slot*> take_usual_stack() noexcept;
+  void give_all_stacks_back() noexcept;
   [[nodiscard]] bool try_keep_another() noexcept;
   void unmake(fiber& unused) noexcept;
   void add_all(run_batch&& some) noexcept;
@@ -296,6 +319,7 @@ class worker : public worker_carrier, public detail::worker_front {
   static constexpr std::uint32_t patient_every = 8;  // of the times that the oldest is picked
   static constexpr std::uint32_t prefetch_distance = 16;
   static constexpr std::size_t most_spare = 64;
+  static constexpr std::size_t most_reserve = 16;
   // So many stacks that nobody uses keep their memory; more of them only until nothing has happened for a while.
   static constexpr std::size_t warm_stacks = 1024;
 
@@ -306,8 +330,6 @@ class worker : public worker_carrier, public detail::worker_front {
   census::row& row_;
 
   // Its own.
-  [[nodiscard]] result<stack_slot*> take_usual_stack() noexcept;
-  void give_all_stacks_back() noexcept;
   record_slab::home* home_ = nullptr;
   duty duty_ = duty::nothing;
   void* duty_with_ = nullptr;
@@ -319,13 +341,14 @@ class worker : public worker_carrier, public detail::worker_front {
   std::uint32_t polls_ = 0;
   std::uint32_t urgent_in_a_row_ = 0;
   const std::uint32_t oldest_every_;
-  static constexpr std::size_t most_reserve = 16;
   std::uint32_t until_oldest_ = oldest_every_;
   std::uint32_t until_counted_ = oldest_every_;
   depth_sampler measures_;
   bool fibers_turn_ = false;
   fiber* spare_ = nullptr;
   std::size_t spare_count_ = 0;
+  slot_chain reserve_;  // stacks without a loop yet
+  std::size_t next_reserve_ = 1;
   xoshiro256ss random_;
   system_clock clock_;
   basic_thief<default_platform, work_deque, system_clock> thief_;
@@ -347,8 +370,6 @@ class worker : public worker_carrier, public detail::worker_front {
 /// The worker that runs this now; null on a thread that is none. Good until the next switch.
 [[nodiscard]] WEFT_ALWAYS_INLINE worker* current_worker() noexcept {
   carrier* const here = current_carrier();
-  slot_chain reserve_;  // stacks without a loop yet
-  std::size_t next_reserve_ = 1;
   return here != nullptr && here->is_worker ? static_cast<worker*>(here) : nullptr;
 }
 
