@@ -63,14 +63,14 @@ struct tally {
 };
 
 template <class Deque>
-tally steal_until(Deque& from, ledger& book, const std::atomic<bool>& done) {
+tally steal_until(Deque& from, ledger& book, std::atomic<bool>& begun, const std::atomic<bool>& done) {
   tally mine;
   while (!done.load(std::memory_order_acquire)) {
     const steal_result<item> stolen = from.steal();
     switch (stolen.outcome()) {
       case steal_outcome::item:
         book.take(*stolen);
-        ++mine.stolen;
+        if (mine.stolen++ == 0) begun.store(true, std::memory_order_relaxed);
         break;
       case steal_outcome::empty:
         // Stays awake, to be there when the next item is; on a busy machine, giving way means to be gone for long.
@@ -108,20 +108,21 @@ void drain(Deque& mine, ledger& book) {
   while (const std::optional<item> popped = mine.pop()) book.take(*popped);
 }
 
+// The owners begin, with the items that are left, when the first was stolen: on a busy machine they would be done before a thief has
+// had its turn.
 template <class Deque, class Owners>
 ledger::verdict run_storm(Deque& deque, ledger& book, int thieves, tally& total, Owners&& owners) {
+  std::atomic<bool> begun{false};
   std::atomic<bool> done{false};
-  std::atomic<int> ready{0};
   std::vector<tally> tallies(static_cast<std::size_t>(thieves));
   std::vector<std::thread> threads;
   for (tally& t : tallies) {
-    threads.emplace_back([&] {
-      ready.fetch_add(1);
-      t = steal_until(deque, book, done);
-    });
+    threads.emplace_back([&] { t = steal_until(deque, book, begun, done); });
   }
-  while (ready.load() < thieves) std::this_thread::yield();
-  owners();
+  std::uint64_t next = 0;
+  EXPECT_TRUE(deque.try_push(book.issue(next++)));
+  while (!begun.load(std::memory_order_relaxed)) std::this_thread::yield();
+  owners(next);
   done.store(true, std::memory_order_release);
   for (std::thread& t : threads) t.join();
   for (const tally& t : tallies) {
@@ -135,8 +136,7 @@ ledger::verdict run_storm(Deque& deque, ledger& book, int thieves, tally& total,
 template <class Deque>
 ledger::verdict storm(Deque& deque, int thieves, tally& total, xoshiro256ss& random) {
   ledger book(item_count);
-  return run_storm(deque, book, thieves, total, [&] {
-    std::uint64_t next = 0;
+  return run_storm(deque, book, thieves, total, [&](std::uint64_t next) {
     own(deque, book, next, book.size(), random);
     drain(deque, book);
   });
@@ -182,7 +182,6 @@ TYPED_TEST(DequeStormTest, EveryItemIsTakenExactlyOnce) {
       ASSERT_EQ(storm(deque, thieves, total, random), ledger::verdict());
     }
     report(total, thieves);
-    EXPECT_GT(total.stolen, 0U) << "nobody has stolen anything: this has tested nothing";
   }
 }
 
@@ -192,9 +191,8 @@ TYPED_TEST(DequeStormTest, MayChangeOwners) {
   typename TypeParam::deque deque(2, TypeParam::kind());
   ledger book(item_count);
   tally total;
-  const ledger::verdict found = run_storm(deque, book, 1, total, [&] {
+  const ledger::verdict found = run_storm(deque, book, 1, total, [&](std::uint64_t next) {
     std::mutex ownership;
-    std::uint64_t next = 0;
     const auto take_turns = [&](xoshiro256ss mine) {
       for (bool more = true; more;) {
         const std::lock_guard hold(ownership);
@@ -210,7 +208,6 @@ TYPED_TEST(DequeStormTest, MayChangeOwners) {
   });
   EXPECT_EQ(found, ledger::verdict());
   report(total, 1);
-  EXPECT_GT(total.stolen, 0U) << "nobody has stolen anything: this has tested nothing";
 }
 
 // Nobody pops: whatever the owner pushes goes to thieves, in order for each.
