@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <link.h>
 #include <sanitizer/tsan_interface.h>
 #include <utility>
 
@@ -16,6 +17,8 @@ void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
 void AnnotateIgnoreWritesBegin(const char* file, int line);
 void AnnotateIgnoreWritesEnd(const char* file, int line);
+void AnnotateBenignRaceSized(const char* file, int line, const volatile void* at, std::size_t size,
+                             const char* why);
 }
 
 namespace weft {
@@ -64,12 +67,28 @@ WEFT_UNWATCHED void begin_identity(fiber& on) noexcept {
   become(on.sanitizers.fiber);
 }
 
+// The thread's own variables, errno among them: tasks that use them one after the other do not race, for the thread is the same.
+// Those of libraries that are loaded later are not known here.
+void forgive_thread_locals() noexcept {
+  const auto forgive = [](dl_phdr_info* module, std::size_t /*size*/, void* /*unused*/) {
+    if (module->dlpi_tls_data == nullptr) return 0;
+    for (int i = 0; i < module->dlpi_phnum; ++i) {
+      if (module->dlpi_phdr[i].p_type != PT_TLS) continue;
+      AnnotateBenignRaceSized(__FILE__, __LINE__, module->dlpi_tls_data, module->dlpi_phdr[i].p_memsz,
+                              "variables of a worker's thread");
+    }
+    return 0;
+  };
+  dl_iterate_phdr(forgive, nullptr);
+}
+
 }  // namespace
 
 void release_edge(void* edge) noexcept { __tsan_release(edge); }
 void acquire_edge(void* edge) noexcept { __tsan_acquire(edge); }
 
 void begin_worker() noexcept {
+  forgive_thread_locals();
   AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
   AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
 }

@@ -9,6 +9,7 @@
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
 
+#include <cerrno>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <string>
@@ -97,6 +98,21 @@ TEST(IdentityTest, AJoinOrdersBothHalves) {
     int second = 0;
     for (int i = 0; i < 100; ++i) join([&] { ++first; }, [&] { ++second; });
     EXPECT_EQ(first + second, 200);
+  });
+}
+thread_local int of_the_thread = 0;
+
+TEST(IdentityTest, ThreadLocalVariablesDoNotRaceOnTheirThread) {
+  run_on_one_worker([] {
+    std::vector<handle<void>> tasks;
+    for (int i = 0; i < 100; ++i) {
+      tasks.push_back(spawn([] {
+        errno = 0;
+        ++of_the_thread;
+      }));
+    }
+    for (auto& each : tasks) each.join();
+    EXPECT_EQ(of_the_thread, 100);
   });
 }
 TEST(IdentityTest, AResumptionOrders) {

@@ -37,7 +37,8 @@ pool::pool(const pool_options& how)
       seat_(loop_),
       idle_(how.workers, most_searching(how.workers), seat_, barriers_),
       rows_(how.workers),
-      steals_(how.steal) {
+      steals_(how.steal),
+      visitors_(barriers_) {
   xoshiro256ss random(how.seed);
   for (std::uint16_t i = 0; i < how.workers; ++i)
     workers_.push_back(std::make_unique<worker>(*this, i, rows_[i], random.split()));
@@ -47,8 +48,7 @@ pool::pool(const pool_options& how)
 pool::~pool() {
   (void)drain();
   stop();
-  // acquire: [PO-visit] Who has made a task runnable here may still be about to tell of it.
-  while (visitors_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  while (visitors_.any()) std::this_thread::yield();  // [PO-visit]
   acquire_edge(this);
   check_handles();
 }
@@ -178,20 +178,18 @@ bool pool::await_drained(time_point deadline) noexcept {
 bool pool::await_drained_in_task(task& self, time_point deadline) noexcept {
   one_wait wait(self, wait_kind::shielded);
   self.note_join(wait.ticket());
-  drainer_.store(&self, std::memory_order_seq_cst);  // [PO-drainer] shows the note; see below
+  visitors_.expect(self);
   census_.close();  // [CE-last] its barrier: either the last one out finds us, or we see that it was the last
   const wake_cause cause = census_.is_quiet(rows_) ? wait.abandon() : wait.leave_until(deadline);
-  // [PO-drainer] Who has found us comes with a ticket that is void; but it must have come before this task can end. seq_cst, here
-  // and in tell_who_drains(): either it finds nobody, or it is seen on its visit.
-  drainer_.store(nullptr, std::memory_order_seq_cst);
-  while (visitors_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+  visitors_.withdraw();
+  while (visitors_.any()) std::this_thread::yield();  // [PO-drainer] who has found us must be gone before this task can end
   return cause != wake_cause::timed_out;
 }
 
 void pool::tell_who_drains() noexcept {
-  const visit in(*this);
+  const visitors::visit in(visitors_);
   drained_.unpark();
-  if (task* const waiting = drainer_.load(std::memory_order_seq_cst)) wake_joiner(*waiting);  // [PO-drainer]
+  if (task* const waiting = in.who_drains()) wake_joiner(*waiting);
 }
 
 pool::strangers& pool::strangers_here() noexcept {
@@ -405,7 +403,7 @@ void pool::make_runnable(task& claimed, bool soon) noexcept {
   const runtime_section in;
   pool& home = claimed.home();
   if (worker* const here = home.worker_here()) return here->push_ready(claimed, soon);
-  const visit in_home(home);  // the task may be the last that the pool has waited for
+  const visitors::visit in_home(home.visitors_);  // the task may be the last that the pool has waited for
   const runnable ready(runnable::kind::fiber, &claimed);
   if (!claimed.way.is_usual()) return home.push_aside(ready, claimed);
   release_edge(claimed.record_edge());  // what was read here comes before the next life of the record

@@ -15,6 +15,7 @@
 #include "sched/idle.hpp"
 #include "sched/loop.hpp"
 #include "sched/stop_sign.hpp"
+#include "sched/visitors.hpp"
 #include "sched/worker.hpp"
 #include "stack/depth_book.hpp"
 #include "stack/overflow.hpp"
@@ -231,6 +232,8 @@ class pool : private forked_party {
  private:
   friend class worker;
 
+  using visitors = basic_visitors<default_platform, task>;
+
   /// Records of those who are no workers, in a few homes behind locks.
   struct strangers {
     default_platform::mutex lock;
@@ -271,21 +274,6 @@ class pool : private forked_party {
   void tell_who_drains() noexcept;
   void check_handles() const noexcept;
 
-  /// While it lives, the pool does.
-  class visit {
-   public:
-    explicit visit(pool& of) noexcept : of_(of) {
-      of_.visitors_.fetch_add(1, std::memory_order_seq_cst);  // [PO-drainer]
-    }
-    visit(const visit&) = delete;
-    visit& operator=(const visit&) = delete;
-    // release: [PO-visit] pairs with ~pool()
-    ~visit() { of_.visitors_.fetch_sub(1, std::memory_order_release); }
-
-   private:
-    pool& of_;
-  };
-
   const pool_options options_;
   const barrier_kind barriers_;
   stop_sign stop_sign_;  // beside what each spawn reads anyway
@@ -308,8 +296,7 @@ class pool : private forked_party {
   bool is_forked_ = false;    // written where there is one thread
   std::atomic<bool> steals_;  // relaxed: obeyed late
   parker drained_;
-  std::atomic<task*> drainer_{nullptr};  // a task of another pool that waits for it
-  alignas(contended_bytes) std::atomic<std::uint32_t> visitors_{0};
+  visitors visitors_;
   parker* driver_ = nullptr;  // whoever has lent its thread to the only worker
   time_point drive_until_ = never;
   default_platform::mutex abandoned_lock_;
