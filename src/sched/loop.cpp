@@ -23,14 +23,30 @@
 #include <utility>
 
 #if WEFT_HAS_RETURN_THUNK
-// What WEFT_RETURNS_BY_JUMP makes of a `ret`. The name is the compiler's.
+// What WEFT_RETURNS_BY_JUMP makes of a `ret`. The name is the compiler's. Four jumps instead of one, chosen by the parities of the two low
+// bytes of where to: so the processor's memory of branches holds something of the last returns, and sites that take turns
+// are mostly guessed each by a jump of its own (decision 0009).
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" __attribute__((naked, used, externally_visible, visibility("hidden"))) void __x86_return_thunk() {
   asm volatile(
       "popq %r11\n\t"
       ".cfi_def_cfa_offset 0\n\t"
       ".cfi_register rip, r11\n\t"
-      "notrack jmp *%r11");
+      "movl %r11d, %r10d\n\t"
+      "shrl $8, %r10d\n\t"
+      "testb %r11b, %r11b\n\t"
+      "jp 2f\n\t"
+      "testb %r10b, %r10b\n\t"
+      "jp 1f\n\t"
+      "notrack jmp *%r11\n\t"
+      ".p2align 4\n"
+      "1:\tnotrack jmp *%r11\n\t"
+      ".p2align 4\n"
+      "2:\ttestb %r10b, %r10b\n\t"
+      "jp 3f\n\t"
+      "notrack jmp *%r11\n\t"
+      ".p2align 4\n"
+      "3:\tnotrack jmp *%r11");
 }
 #endif
 
