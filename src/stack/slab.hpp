@@ -9,7 +9,7 @@
 // none above it.
 //
 // Thread safety: the layout is immutable once made; `used` and `live` belong to the pool's lock.
-// Invariants:   B1  slots [0, used) have been handed out at least once; the rest was never touched
+// Invariants:   B1  slots [0, used) have been carved, and most of them handed out; the rest was never touched
 //               B2  live counts the slots that are out of the pool now
 #pragma once
 

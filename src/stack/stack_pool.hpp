@@ -41,7 +41,7 @@ struct stack_pool_options {
 
 /// What a pool holds, at one moment.
 struct stack_pool_stats {
-  std::size_t taken = 0;           // in the hands of fibers
+  std::size_t taken = 0;           // in the hands of fibers and workers
   std::size_t warm = 0;            // free, memory kept
   std::size_t cold = 0;            // free, memory returned
   std::size_t slabs = 0;           // mappings, as long as guards are light
@@ -176,20 +176,22 @@ class basic_stack_pool {
     const scoped_hold hold(mutex_);
     shelf& s = shelves_[size_class.index()];
     slot_chain unguarded;
-    std::size_t taken = 0;
-    while (taken < wanted) {
+    slot_chain found;
+    while (found.size() < wanted) {
       stack_slot* const slot = pop_free(s);
       if (slot == nullptr) break;
-      if (!slot->guard) {
-        unguarded.push(*slot);
-        continue;
-      }
-      mark_taken(s, *slot);
-      chain.push(*slot);
-      ++taken;
+      if (slot->guard) mark_taken(s, *slot);
+      (slot->guard ? found : unguarded).push(*slot);
     }
-    while (stack_slot* slot = unguarded.try_pop()) s.cold.push(*slot);
+    const std::size_t taken = found.size();
+    move_over(unguarded, s.cold);
+    move_over(found, chain);
     return taken;
+  }
+
+  // One after the other, so that their order is turned round.
+  static void move_over(slot_chain& from, slot_chain& to) noexcept {
+    while (stack_slot* const slot = from.try_pop()) to.push(*slot);
   }
 
   [[nodiscard]] result<stack_slot*> take_one(stack_class size_class) noexcept WEFT_EXCLUDES(mutex_) {
@@ -280,7 +282,7 @@ class basic_stack_pool {
     return errc::out_of_stacks;
   }
 
-  // New stacks are guarded several at a time, the more of them there are, since the system call costs more than the guard. Those that
+  // New stacks are guarded several at a time, the more of them there are, since the system call costs as much as the guard. Those that
   // nobody has asked for yet are cold. Returns whether this one is guarded.
   [[nodiscard]] bool try_guard_with_others(stack_slot& slot) noexcept WEFT_EXCLUDES(mutex_) {
     // relaxed: seen late, tried in vain.
@@ -309,16 +311,19 @@ class basic_stack_pool {
     }
     return count;
   }
-  // Returns how many, from the first on. The kernel is believed once it was proven right.
+  // Returns how many, from the first on. The kernel is believed once it was proven right, and not asked again once it has failed: what
+  // is carved in vain stays unguarded, and would become more and more.
   [[nodiscard]] std::size_t guard_each(std::span<stack_slot* const> slots) noexcept {
     std::array<void*, most_guarded_together> places{};
     for (std::size_t i = 0; i < slots.size(); ++i) places[i] = slots[i]->low - guard_bytes;
     const std::size_t guarded = memory::guard_light_each(std::span(places).first(slots.size()), guard_bytes);
-    if (together_.load(std::memory_order_relaxed) == trust::proven) return guarded;
-    const bool works =
+    const bool is_proven = together_.load(std::memory_order_relaxed) == trust::proven;
+    if (WEFT_LIKELY(is_proven && guarded == slots.size())) return guarded;
+    const bool holds =
         guarded != 0 && memory::guard_holds(places[0]) && memory::guard_holds(places[guarded - 1]);
-    together_.store(works ? trust::proven : trust::refused, std::memory_order_relaxed);
-    return works ? guarded : 0;
+    const bool goes_on = holds && guarded == slots.size();
+    together_.store(goes_on ? trust::proven : trust::refused, std::memory_order_relaxed);
+    return holds ? guarded : 0;
   }
 
   // Guards a slot outside the lock; on failure the slot goes back, still to be guarded when it comes again.
@@ -357,9 +362,11 @@ class basic_stack_pool {
   // Returns those that there is no room for. A pool that scrubs keeps nothing warm: pages given back are zero when they come again, and
   // the kernel erases them no slower than we would.
   [[nodiscard]] slot_chain keep_warm(slot_chain& chain) noexcept WEFT_EXCLUDES(mutex_) {
+    slot_chain oldest_first;
+    move_over(chain, oldest_first);
     slot_chain others;
     const scoped_hold hold(mutex_);
-    while (stack_slot* const slot = chain.try_pop()) {
+    while (stack_slot* const slot = oldest_first.try_pop()) {
       // relaxed: nobody runs on the stack, so no fault handler of it can look.
       slot->owner.store(nullptr, std::memory_order_relaxed);
       if (options_.scrub || shelves_[slot->size_class.index()].warm.size() >= options_.warm_limit) {

@@ -36,7 +36,7 @@ struct stack_slot {
   // Immutable once handed out for the first time.
   char* low = nullptr;  // the lowest byte that may be used; the guard lies below it
   stack_class size_class;
-  std::optional<guard_method> guard;  // empty until the stack is first handed out
+  std::optional<guard_method> guard;  // empty until it is made, before the stack is handed out
   unsigned valgrind_id = 0;
 
   // Owner only: the pool, a cache or a fiber, whoever has the slot.
