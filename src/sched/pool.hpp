@@ -222,8 +222,9 @@ class pool : private forked_party {
 
   [[nodiscard]] std::span<const std::unique_ptr<worker>> workers() const noexcept { return workers_; }
   [[nodiscard]] timer_loop& events() noexcept { return loop_; }
-  /// For tests.
+  /// For tests, both.
   [[nodiscard]] const impl::idle& beds() const noexcept { return idle_; }
+  [[nodiscard]] stack_pool_stats stacks() noexcept { return stacks_.stats(); }
   void set_stealing(bool enabled) noexcept { steals_.store(enabled, std::memory_order_relaxed); }
   [[nodiscard]] bool is_stealing() const noexcept { return steals_.load(std::memory_order_relaxed); }
   [[nodiscard]] const pool_options& options() const noexcept { return options_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How deep tasks go, by the places where they are spawned.
+// How deep tasks go, by the places where they are spawned; and how many stacks there are.
+#include "sched/identity.hpp"
+#include "support/sleeping_workers.hpp"
 #include "support/stack_user.hpp"
 
 #include <weft/nursery.hpp>
@@ -32,6 +34,22 @@ stack_use use_of(const runtime& of, std::uint32_t line, std::uint64_t samples = 
     if (found != all.end() && found->samples >= samples) return *found;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+TEST(Stacks, WhoSleepsKeepsNoneForLater) {
+  if (impl::tasks_change_stacks) GTEST_SKIP() << "stacks are used in turn, and so there are more";
+  constexpr std::size_t waiting = 100;
+  constexpr std::size_t most_spare = 64;  // as a worker keeps, each with a loop at its base
+  runtime one({.workers = 1});
+  std::vector<resumer> by(waiting);
+  std::vector<handle<void>> tasks;
+  for (resumer& each : by)
+    tasks.push_back(one.spawn([&each] { suspend("test", [&](const resumer& mine) { each = mine; }); }));
+  testing::await_sleep(one);
+  for (const resumer& each : by) each.resume();
+  for (auto& each : tasks) each.join();
+  testing::await_sleep(one);
+  EXPECT_LE(detail::core_of(one)->stacks().taken, most_spare + 1) << "and the one that it sleeps on";
 }
 
 TEST(StackUse, IsKnownByThePlaceWhereTasksAreSpawned) {

@@ -233,6 +233,7 @@ runnable worker::find_or_sleep() noexcept {
       }
     }
     home_->flush();
+    if (!reserve_.empty()) pool_.stacks_.give_batch(reserve_);  // others may need them
     if (pool_.census_.is_last_one_out(pool_.rows())) pool_.tell_who_drains();
     if (const runnable leave = leave_if_asked()) {
       if (searching) beds.found_work(index_);
@@ -485,7 +486,7 @@ void worker::unmake(fiber& unused) noexcept {
   stack_slot& slot = *unused.slot;
   clear_identity(unused);  // it is a worker's
   forget_context(unused);
-  const bool is_usual = !unused.is_for_one;  // what the slot says too; but that lies far away
+  const bool is_usual = !unused.is_for_one;
   unused.~fiber();
   if (!is_usual) return pool_.stacks_.give(slot);
   next_reserve_ = 1;

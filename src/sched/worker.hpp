@@ -122,8 +122,16 @@ class worker : public worker_carrier, public detail::worker_front {
     }
     return pick_among_all();
   }
-  /// The same for a task that gives way, which takes its place at the end. Only where nothing but fibers is there, and nothing else is
-  /// to be looked at; nothing otherwise. On the other side of the switch the line is left (duty::leave_line).
+  /// The same, but looks for it everywhere and sleeps until there is something. Nothing once the pool shuts down.
+  [[nodiscard]] WEFT_ALWAYS_INLINE runnable next() noexcept {
+    was_handed_ = static_cast<bool>(handed_);
+    if (!WEFT_LIKELY(!was_handed_)) return std::exchange(handed_, {});
+    const runnable found = pick();
+    return WEFT_LIKELY(found) ? found : sampled_apart(find_or_sleep());
+  }
+  /// As pick(), for a task that gives way: it goes to the end of the line, in the place of the one that is picked. Only where there is
+  /// nothing but fibers, and nothing else to be looked at; nothing otherwise. On the other side of the switch the line is left
+  /// (duty::leave_line).
   [[nodiscard]] WEFT_ALWAYS_INLINE runnable try_change_places(task& leaving) noexcept {
     // relaxed: seen late, looked at late.
     if (!WEFT_LIKELY(!looks_aside_.load(std::memory_order_relaxed))) return {};
@@ -133,13 +141,6 @@ class worker : public worker_carrier, public detail::worker_front {
     const runnable next = ready_.exchange({runnable::kind::fiber, &leaving});
     if (WEFT_LIKELY(next)) --until_oldest_;
     return next;
-  }
-  /// The same, but looks for it everywhere and sleeps until there is something. Nothing once the pool shuts down.
-  [[nodiscard]] WEFT_ALWAYS_INLINE runnable next() noexcept {
-    was_handed_ = static_cast<bool>(handed_);
-    if (!WEFT_LIKELY(!was_handed_)) return std::exchange(handed_, {});
-    const runnable found = pick();
-    return WEFT_LIKELY(found) ? found : sampled_apart(find_or_sleep());
   }
 
   // -- Records ------------------------------------------------------------------------------------------------------
