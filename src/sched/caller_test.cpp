@@ -17,6 +17,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <sys/time.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -299,6 +300,8 @@ TEST(Caller, ATaskCannotMakeOne) {
 TEST(CallerDeathTest, WhenNothingCanWakeAnybodyItSaysSo) {
   EXPECT_DEATH(weft::run([] { suspend("nobody", [](const resumer&) {}); }, on_caller),
                "all tasks wait, and nothing is left that could wake them");
+  EXPECT_DEATH(weft::run([] { this_fiber::sleep_for(std::chrono::nanoseconds::max()); }, on_caller),
+               "all tasks wait, and nothing is left that could wake them");
 }
 TEST(Caller, IsTheOnlyKind) {
   const std::thread::id mine = std::this_thread::get_id();
@@ -306,6 +309,15 @@ TEST(Caller, IsTheOnlyKind) {
   EXPECT_THROW(runtime({.workers = 4}), std::invalid_argument);
 }
 #else
+// Somebody may wake it, also where it is the only one.
+TEST(CallerDeathTest, WhoSleepsForeverSleeps) {
+  const auto sleeps_on = [] {
+    constexpr itimerval soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 20'000}};
+    ::setitimer(ITIMER_REAL, &soon, nullptr);
+    weft::run([] { this_fiber::sleep_for(std::chrono::nanoseconds::max()); }, on_caller);
+  };
+  EXPECT_EXIT(sleeps_on(), ::testing::KilledBySignal(SIGALRM), "");
+}
 TEST(CallerDeathTest, ATaskOfAnotherRuntimeCannotWaitForIt) {
   EXPECT_DEATH(
       {

@@ -180,9 +180,11 @@ bool pool::await_drained_in_task(task& self, time_point deadline) noexcept {
   self.note_join(wait.ticket());
   visitors_.expect(self);
   census_.close();  // [CE-last] its barrier: either the last one out finds us, or we see that it was the last
-  const wake_cause cause = census_.is_quiet(rows_) ? wait.abandon() : wait.leave_until(deadline);
+  const auto leave = [&] { return deadline == never ? wait.leave() : wait.leave_until(deadline); };
+  const wake_cause cause = census_.is_quiet(rows_) ? wait.abandon() : leave();
   visitors_.withdraw();
-  while (visitors_.any()) std::this_thread::yield();  // [PO-drainer] who has found us must be gone before this task can end
+  while (visitors_.any())
+    std::this_thread::yield();  // [PO-drainer] who has found us must be gone before this task can end
   return cause != wake_cause::timed_out;
 }
 
@@ -396,6 +398,7 @@ void pool::keep_abandoned(fiber& gone) noexcept {
 
 void pool::put_off(runnable later) noexcept {
   global_.push(later);
+  (void)idle_.after_push();  // one that sleeps may have a stack
   nap();
 }
 

@@ -43,7 +43,6 @@ class one_wait {
   /// The same, until a time at the latest: timed_out then. The task's timer is nobody's any more afterwards.
   [[nodiscard]] wake_cause leave_until(time_point deadline) noexcept {
     if (self_.home().is_forked()) pool::fail_in_child();  // before a lock that nobody opens here
-    if (deadline == never) return leave();
     timer_loop& events = self_.home().events();
     const std::size_t shard = current_worker()->index();
     events.set(shard, self_.timer, deadline);
