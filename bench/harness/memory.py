@@ -9,6 +9,9 @@ for both. So a child process touches as much as the workload is known to take, a
 import mmap
 import subprocess
 import sys
+from pathlib import Path
+
+from harness.console import say
 
 PAGE = mmap.PAGESIZE
 
@@ -29,9 +32,14 @@ def available() -> int:
 
 def bring_in(size: int) -> None:
     """Does nothing where so much is not to be had: then the program's own trouble is the figure."""
-    if size == 0 or available() < size + size // 4:
+    if size == 0:
         return
-    subprocess.run([sys.executable, __file__, str(size)], check=False)
+    if available() < size + size // 4:
+        say(f"not {size >> 20} MB to be had: programs pay for memory that is not at hand")
+        return
+    child = [sys.executable, "-m", "harness.memory", str(size)]
+    if subprocess.run(child, cwd=Path(__file__).parents[1], check=False).returncode != 0:
+        say(f"{size >> 20} MB could not be brought in: programs pay for memory that is not at hand")
 
 
 if __name__ == "__main__":

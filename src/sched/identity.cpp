@@ -67,8 +67,9 @@ WEFT_UNWATCHED void begin_identity(fiber& on) noexcept {
   become(on.sanitizers.fiber);
 }
 
-// The thread's own variables, errno among them: tasks that use them one after the other do not race, for the thread is the same.
-// Those of libraries that are loaded later are not known here.
+// The thread's own variables, errno among them: tasks that use them one after the other do not race, for the thread is the same. Those
+// that this thread does not have yet, of libraries that are loaded or first used later, are not known here. There is no way to
+// take this back: when the thread has ended and its memory is used again, races in these few bytes are not seen.
 void forgive_thread_locals() noexcept {
   const auto forgive = [](dl_phdr_info* module, std::size_t /*size*/, void* /*unused*/) {
     if (module->dlpi_tls_data == nullptr) return 0;

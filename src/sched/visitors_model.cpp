@@ -166,12 +166,16 @@ MODEL(VisitorsModel, ATaskThatGivesUpIsLeftAlone) {
 struct counts_too_late : steps {
   static constexpr bool counts_before_the_push = false;
 };
-MODEL_FINDS(PlantedVisitorsModel, AVisitorIsCountedTooLate, "destroy") { last_task_is_woken<counts_too_late>(world); }
+MODEL_FINDS(PlantedVisitorsModel, AVisitorIsCountedTooLate, "destroy") {
+  last_task_is_woken<counts_too_late>(world);
+}
 
 struct pool_ends_at_once : steps {
   static constexpr bool awaits_visitors = false;
 };
-MODEL_FINDS(PlantedVisitorsModel, APoolEndsAtOnce, "destroy") { last_task_is_woken<pool_ends_at_once>(world); }
+MODEL_FINDS(PlantedVisitorsModel, APoolEndsAtOnce, "destroy") {
+  last_task_is_woken<pool_ends_at_once>(world);
+}
 MODEL_FINDS(PlantedVisitorsModel, ATaskEndsAtOnce, "destroy") {
   world.is_large(1);
   a_task_drains_until_a_time<pool_ends_at_once>(world);
