@@ -85,7 +85,7 @@ MODEL(VisitorsModel, WhoWakesTheLastTaskIsDoneWithThePoolBeforeItEnds) { last_ta
 template <class Rules>
 struct two_pools {
   ending_pool<Rules> ends;
-  std::optional<sleeping_fiber> waiting{std::in_place};
+  std::optional<sleeping_fiber> waiting;  // made when it begins to wait: who finds it must see that
   enum : std::uint32_t { unset, set, over };
   platform::atomic<std::uint32_t> timer{unset};
 
@@ -111,7 +111,7 @@ struct two_pools {
   }
   /// pool::await_drained_in_task().
   wake_cause await(bool has_deadline) {
-    waiting->begin_join();
+    waiting.emplace().begin_join();
     ends.visitors.expect(*waiting);
     ends.census.close();
     wake_cause cause = wake_cause::none;
