@@ -158,7 +158,6 @@ class basic_stack_pool {
   static constexpr std::size_t most_slab_stacks = std::size_t{1} << 20U;
   static constexpr std::size_t most_slab_bytes = std::size_t{1} << 40U;
 
-  static constexpr std::size_t most_guarded_together = 64;
   /// Whether guarding several at a time works here.
   enum class trust : std::uint8_t { untried, proven, refused };
 
@@ -303,10 +302,10 @@ class basic_stack_pool {
       WEFT_EXCLUDES(mutex_) {
     const scoped_hold hold(mutex_);
     shelf& s = shelves_[size_class.index()];
-    const slab& newest = *s.slabs;
+    slab& newest = *s.slabs;
     const std::size_t count = std::min({newest.used / 8, newest.count - newest.used, into.size()});
     for (std::size_t i = 0; i < count; ++i) {
-      into[i] = &new_slot(*s.slabs, size_class);
+      into[i] = &new_slot(newest, size_class);
       mark_taken(s, *into[i]);
     }
     return count;

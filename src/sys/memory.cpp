@@ -48,7 +48,7 @@ result<void> system_memory::guard_light(void* at, std::size_t bytes) noexcept {
 }
 
 std::size_t system_memory::guard_light_each(std::span<void* const> at, std::size_t bytes) noexcept {
-  std::array<iovec, 64> ranges{};
+  std::array<iovec, most_guarded_together> ranges{};
   const std::size_t count = std::min(at.size(), ranges.size());
   for (std::size_t i = 0; i < count; ++i) ranges[i] = {at[i], bytes};
   const long advised =

@@ -16,6 +16,9 @@
 
 namespace weft::impl {
 
+/// How many places one system call guards at most.
+inline constexpr std::size_t most_guarded_together = 64;
+
 /// The real thing: what Platform::memory is in the shipping library.
 struct system_memory {
   /// The size of a page; a power of two.
@@ -32,7 +35,8 @@ struct system_memory {
   /// A success here is a promise that some emulators break: see guard_holds().
   [[nodiscard]] static result<void> guard_light(void* at, std::size_t bytes) noexcept;
 
-  /// The same for several ranges of that size by one system call (newer kernels). Returns how many of them, from the first on.
+  /// The same for up to most_guarded_together ranges of that size by one system call (newer kernels). Returns how many of them, from
+  /// the first on.
   [[nodiscard]] static std::size_t guard_light_each(std::span<void* const> at, std::size_t bytes) noexcept;
 
   /// The same by page protection, which works everywhere and splits the mapping.
