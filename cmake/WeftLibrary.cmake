@@ -104,6 +104,7 @@ set(WEFT_SOURCES
     src/sched/task_name.cpp
     src/sched/unobserved.cpp
     src/sched/worker.cpp
+    src/sched/worker_search.cpp
 )
 if(NOT WEFT_USES_BOOST_SWITCH)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
