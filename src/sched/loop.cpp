@@ -23,31 +23,33 @@
 #include <utility>
 
 #if WEFT_HAS_RETURN_THUNK
-// What WEFT_RETURNS_BY_JUMP makes of a `ret`. The name is the compiler's. Four jumps instead of one, chosen by the parities of the two low
-// bytes of where to: so the processor's memory of branches holds something of the last returns, and sites that take turns
-// are mostly guessed each by a jump of its own (decision 0009).
+// What WEFT_RETURNS_BY_JUMP makes of a `ret`. The name is the compiler's. Eight jumps instead of one, chosen by three bits of a hash of where
+// to (of its place in its page, so that it is the same in each run): so the processor's memory of branches holds something of the
+// last returns, and sites that take turns are mostly guessed each by a jump of its own (decision 0009).
+#define WEFT_JUMP "notrack jmp *%r11\n\t.p2align 4\n"
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" __attribute__((naked, used, externally_visible, visibility("hidden"))) void __x86_return_thunk() {
   asm volatile(
       "popq %r11\n\t"
       ".cfi_def_cfa_offset 0\n\t"
       ".cfi_register rip, r11\n\t"
-      "movl %r11d, %r10d\n\t"
-      "shrl $8, %r10d\n\t"
-      "testb %r11b, %r11b\n\t"
-      "jp 2f\n\t"
-      "testb %r10b, %r10b\n\t"
-      "jp 1f\n\t"
-      "notrack jmp *%r11\n\t"
-      ".p2align 4\n"
-      "1:\tnotrack jmp *%r11\n\t"
-      ".p2align 4\n"
-      "2:\ttestb %r10b, %r10b\n\t"
-      "jp 3f\n\t"
-      "notrack jmp *%r11\n\t"
-      ".p2align 4\n"
-      "3:\tnotrack jmp *%r11");
+      "imull $0x9e300000, %r11d, %r10d\n\t"
+      "testl %r10d, %r10d\n\t"
+      "js 4f\n\t"
+      "addl %r10d, %r10d\n\t"
+      "js 2f\n\t"
+      "addl %r10d, %r10d\n\t"
+      "js 1f\n\t" WEFT_JUMP "1:\t" WEFT_JUMP
+      "2:\taddl %r10d, %r10d\n\t"
+      "js 3f\n\t" WEFT_JUMP "3:\t" WEFT_JUMP
+      "4:\taddl %r10d, %r10d\n\t"
+      "js 6f\n\t"
+      "addl %r10d, %r10d\n\t"
+      "js 5f\n\t" WEFT_JUMP "5:\t" WEFT_JUMP
+      "6:\taddl %r10d, %r10d\n\t"
+      "js 7f\n\t" WEFT_JUMP "7:\tnotrack jmp *%r11");
 }
+#undef WEFT_JUMP
 #endif
 
 namespace weft::impl {
