@@ -16,6 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # keeps the source tree clean; must precede the imports below
 
 from harness import report
+from harness.again import settle
 from harness.arguments import BadArgument, Request, parse
 from harness.console import say
 from harness.guard import Guard
@@ -36,7 +37,9 @@ def main(argv: list[str] | None = None, table: tuple[Workload, ...] = WORKLOADS,
         return 2
     groups = plan(request)
     absent = find_absent(groups, request.programs, request.install)
-    rows = judge(measure(Bench(request.programs, absent, request.quick, guard or Guard()), groups))
+    bench = Bench(request.programs, absent, request.quick, guard or Guard())
+    samples = measure(bench, groups)
+    rows = settle(bench, groups, samples) if request.check else judge(samples)
     return publish(rows, request)
 
 

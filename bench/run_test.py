@@ -172,6 +172,31 @@ class Measuring(BenchTest):
         self.assertFalse(go["contended"])
         self.assertEqual(out.count("CONTENDED"), 1)
 
+    def test_what_was_disturbed_and_missed_its_bar_is_measured_again_if_checked(self):
+        self.fake("x_weft", WEFT, *[9] * 8, 1)  # four tries and four more repetitions, then well
+        self.fake("x_go", "go", 10)
+        for arguments, expected in (([], (9, 0)), (["--check"], (1, 0))):
+            with self.subTest(arguments=arguments):
+                self.calls.write_text("")
+                one = (replace(SWITCH, variants=("one",)),)
+                code, _, err = self.bench("X1", *arguments, "--json", str(self.json), table=one, guard=FakeGuard(*[BUSY] * 4))
+                self.assertEqual((json.loads(self.json.read_text())[0]["worst"], code), expected)
+                self.assertEqual("measured again, since others disturbed it: X1" in err, "--check" in arguments)
+
+    def test_what_was_missed_on_a_quiet_machine_is_not_measured_again(self):
+        self.fake("x_weft", WEFT, *[9] * 10, 1)
+        self.fake("x_go", "go", 10)
+        code, _, err = self.bench("X1", "--check")
+        self.assertEqual(code, 1)
+        self.assertNotIn("measured again", err)
+
+    def test_what_stays_disturbed_is_measured_again_twice(self):
+        self.fake("x_weft", WEFT, 9)
+        self.fake("x_go", "go", 10)
+        one = (replace(SWITCH, variants=("one",)),)
+        code, _, err = self.bench("X1", "--check", "--quick", table=one, guard=FakeGuard(*[BUSY] * 1000))
+        self.assertEqual((code, err.count("measured again")), (1, 2))
+
     def test_a_broken_program_is_named_and_the_others_go_on(self):
         for text, expected in (("exit 7", "exited with code 7"), ("kill -SEGV $$", "killed by SIGSEGV"),
                                ("echo broken >&2; exit 1", "broken"), ("echo hello", "not JSON"),
