@@ -179,7 +179,8 @@ class Measuring(BenchTest):
             with self.subTest(arguments=arguments):
                 self.calls.write_text("")
                 one = (replace(SWITCH, variants=("one",)),)
-                code, _, err = self.bench("X1", *arguments, "--json", str(self.json), table=one, guard=FakeGuard(*[BUSY] * 4))
+                code, _, err = self.bench("X1", *arguments, "--json", str(self.json), table=one,
+                                          guard=FakeGuard(*[BUSY] * 4))
                 self.assertEqual((json.loads(self.json.read_text())[0]["worst"], code), expected)
                 self.assertEqual("measured again, since others disturbed it: X1" in err, "--check" in arguments)
 
@@ -187,6 +188,13 @@ class Measuring(BenchTest):
         self.fake("x_weft", WEFT, *[9] * 10, 1)
         self.fake("x_go", "go", 10)
         code, _, err = self.bench("X1", "--check")
+        self.assertEqual(code, 1)
+        self.assertNotIn("measured again", err)
+
+    def test_a_bar_that_cannot_be_judged_is_not_measured_again(self):
+        self.fake("x_weft", WEFT, 9)
+        one = (replace(SWITCH, variants=("one",)),)
+        code, _, err = self.bench("X1", "--check", table=one, guard=FakeGuard(*[BUSY] * 4))
         self.assertEqual(code, 1)
         self.assertNotIn("measured again", err)
 

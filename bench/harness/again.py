@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was disturbed and missed its bar is measured again, once all else is done: by then a busy neighbour may be gone.
 
-Again means all groups of the workload, whatever they gave the first time, since bars compare them with each other. What was measured
-last counts, met or missed. A row that missed its bar on a quiet machine is not measured again.
+Again means all groups of the workload, whatever they gave the first time, since bars compare them with each other.
+What was measured last counts, met or missed. A row that missed its bar on a quiet machine is not measured again, nor
+one whose bar cannot be judged, since its peer would be missing the next time, too.
 """
 
 from harness.console import say
@@ -20,14 +21,13 @@ def settle(bench: Bench, groups: list[Group], samples: list[Sample]) -> list[Row
         if not workloads:
             break
         say(f"measured again, since others disturbed it: {', '.join(workloads)}")
-        again = measure(bench, [group for group in groups if group.workload.id in workloads])
-        fresh = {(id(sample.group), sample.system.name): sample for sample in again}
-        samples = [fresh.get((id(sample.group), sample.system.name), sample) for sample in samples]
+        again = iter(measure(bench, [group for group in groups if group.workload.id in workloads]))  # in the same order
+        samples = [next(again) if sample.group.workload.id in workloads else sample for sample in samples]
         rows = judge(samples)
     return rows
 
 
 def disturbed(rows: list[Row]) -> list[str]:
     """The workloads with a bar that was missed and a row that is contended, in the order of the table."""
-    missed = {row.workload.id for row in rows if row.met is False}
+    missed = {row.workload.id for row in rows if any(not v.met and v.ratio is not None for v in row.verdicts)}
     return list(dict.fromkeys(row.workload.id for row in rows if row.contended and row.workload.id in missed))

@@ -7,6 +7,7 @@
 #include "sched/worker.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::impl {
 
