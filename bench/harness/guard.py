@@ -13,12 +13,16 @@ its kept repetitions and judges the sum too, which a steady neighbour cannot sli
 
 import os
 import resource
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
 NOISE_MAX = 0.04  # of one core, foreign and steal together
 IDLE_WINDOW_S = 0.3
 IDLE_TICKS_MAX = 2
+BUSY_WINDOW_S = 1.0
+REST_S = 5.0
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
@@ -80,6 +84,29 @@ class Guard:
             noise = self.since(start)
             if noise.foreign_s + noise.steal_s < (IDLE_TICKS_MAX + 0.5) * TICK_S:
                 return
+
+    def wait_unstolen(self, limit_s: float) -> bool:
+        """Returns once this machine has all of its processors for a moment, or after about `limit_s`: whether it has.
+
+        The hypervisor takes nothing from a machine that is idle; so it is kept busy for that moment, and rests.
+        """
+        deadline = time.monotonic() + limit_s
+        while True:
+            start = self.look()
+            keep_busy(BUSY_WINDOW_S)
+            if not self.since(start).contended:
+                return True
+            if time.monotonic() + REST_S + BUSY_WINDOW_S > deadline:
+                return False
+            time.sleep(REST_S)
+
+
+def keep_busy(seconds: float) -> None:
+    """Uses all processors for so long."""
+    spin = f"import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end: pass"
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in os.sched_getaffinity(0)]
+    for spinner in spinners:
+        spinner.wait()
 
 
 def own_cpu_s() -> float:
