@@ -81,7 +81,7 @@ endfunction()
 # test runs at the same time, because threads must really meet for it to see what it looks for.
 function(weft_add_stress_tests name)
   cmake_parse_arguments(arg "ALONE" "" "" ${ARGN})
-  set(properties TIMEOUT 1800)
+  set(properties TIMEOUT 5400) # of a long run, with a sanitizer, on a machine that others use as well
   if(arg_ALONE)
     list(APPEND properties RUN_SERIAL ON)
   endif()
