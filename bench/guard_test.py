@@ -42,14 +42,23 @@ class NoiseGuard(unittest.TestCase):
                 left = list(noises)
                 seen = []
                 guard.since = lambda start: seen.append(start) or (left.pop(0) if left else QUIET)
-                with unittest.mock.patch("harness.guard.keep_busy"), unittest.mock.patch("harness.guard.REST_S", 0.01):
-                    self.assertEqual(guard.wait_unstolen(limit_s), expected)
+                busy = unittest.mock.patch("harness.guard.keep_busy", return_value=1.0)
+                with busy, unittest.mock.patch("harness.guard.REST_S", 0.01):
+                    self.assertEqual(guard.wait_left_alone(limit_s), expected)
                 self.assertEqual(len(seen), looks)
+
+    def test_a_machine_that_is_slowed_down_is_not_left_alone(self):
+        for slowness, expected in ((1.0, True), (1.14, True), (1.16, False), (2.0, False)):
+            with self.subTest(slowness=slowness):
+                guard = Guard()
+                guard.since = lambda start: QUIET
+                with unittest.mock.patch("harness.guard.keep_busy", return_value=slowness):
+                    self.assertEqual(guard.is_left_alone(), expected)
 
     def test_the_time_of_being_busy_is_its_own(self):
         guard = Guard()
         start = guard.look()
-        keep_busy(0.2)
+        self.assertGreaterEqual(keep_busy(0.2), 1.0)
         self.assertGreater(guard.look().own_s - start.own_s, 0.05)
 
     def test_the_real_counters_can_be_read(self):

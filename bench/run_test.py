@@ -41,8 +41,9 @@ TABLE = (SWITCH, SERVE, SPAWN)
 class FakeGuard(Guard):
     """Reports the given noises in turn, then quiet for ever; never waits."""
 
-    def __init__(self, *noises: Noise):
+    def __init__(self, *noises: Noise, slow_looks: int = 0):
         self.noises = list(noises)
+        self.slow_looks = slow_looks
         self.waits = 0
 
     def look(self) -> Look:
@@ -54,7 +55,11 @@ class FakeGuard(Guard):
     def wait_idle(self, limit_s: float) -> None:
         self.waits += 1
 
-    def wait_unstolen(self, limit_s: float) -> bool:
+    def is_left_alone(self) -> bool:
+        self.slow_looks -= 1
+        return self.slow_looks < 0
+
+    def wait_left_alone(self, limit_s: float) -> bool:
         return not self.noises
 
 
@@ -193,6 +198,13 @@ class Measuring(BenchTest):
         code, _, err = self.bench("X1", "--check")
         self.assertEqual(code, 1)
         self.assertNotIn("measured again", err)
+
+    def test_what_was_missed_on_a_machine_that_is_slow_afterwards_is_measured_again(self):
+        self.fake("x_weft", WEFT, *[9] * 5, 1)
+        self.fake("x_go", "go", 10)
+        one = (replace(SWITCH, variants=("one",)),)
+        code, _, err = self.bench("X1", "--check", table=one, guard=FakeGuard(slow_looks=1))
+        self.assertEqual((code, err.count("measured again")), (0, 1))
 
     def test_a_bar_that_cannot_be_judged_is_not_measured_again(self):
         self.fake("x_weft", WEFT, 9)

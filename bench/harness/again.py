@@ -4,7 +4,8 @@ and that is waited for, though not for ever.
 
 Again means all groups of the workload, whatever they gave the first time, since bars compare them with each other.
 What was measured last counts, met or missed. A row that missed its bar on a quiet machine is not measured again, nor
-one whose bar cannot be judged, since its peer would be missing the next time, too.
+one whose bar cannot be judged, since its peer would be missing the next time, too. A machine that was quiet by its
+counters, but is slower than it could be right after, was not.
 """
 
 from harness.console import say
@@ -19,10 +20,10 @@ WAIT_S = 600.0
 def settle(bench: Bench, groups: list[Group], samples: list[Sample]) -> list[Row]:
     rows = judge(samples)
     for _ in range(ROUNDS):
-        workloads = disturbed(rows)
+        workloads = disturbed(rows) or (missed(rows) if missed(rows) and not bench.guard.is_left_alone() else [])
         if not workloads:
             break
-        if not bench.guard.wait_unstolen(WAIT_S):
+        if not bench.guard.wait_left_alone(WAIT_S):
             say("others are still busy on this machine")
         say(f"measured again, since others disturbed it: {', '.join(workloads)}")
         again = iter(measure(bench, [group for group in groups if group.workload.id in workloads]))  # in the same order
@@ -33,5 +34,11 @@ def settle(bench: Bench, groups: list[Group], samples: list[Sample]) -> list[Row
 
 def disturbed(rows: list[Row]) -> list[str]:
     """The workloads with a bar that was missed and a row that is contended, in the order of the table."""
-    missed = {row.workload.id for row in rows if any(not v.met and v.ratio is not None for v in row.verdicts)}
-    return list(dict.fromkeys(row.workload.id for row in rows if row.contended and row.workload.id in missed))
+    candidates = missed(rows)
+    return list(dict.fromkeys(row.workload.id for row in rows if row.contended and row.workload.id in candidates))
+
+
+def missed(rows: list[Row]) -> list[str]:
+    """The workloads with a bar that was missed, in the order of the table."""
+    late = (row for row in rows if any(not v.met and v.ratio is not None for v in row.verdicts))
+    return list(dict.fromkeys(row.workload.id for row in late))

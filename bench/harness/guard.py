@@ -9,6 +9,10 @@ looks at /proc/stat: the CPU time of the whole machine, less what the program an
 tick: programs that run for 0.3 s or more are judged correctly to within the threshold, and a run that is caught on
 the wrong side of a tick is merely repeated. For a shorter run one tick alone is never held against it; a row sums
 its kept repetitions and judges the sum too, which a steady neighbour cannot slip through.
+
+One neighbour leaves no trace there: who runs on the other half of a core that is two, as hypervisors rent them out. It
+takes no time, but up to half of the speed. It is found by doing a small piece of work over and over: those that it
+meets take longer than the fastest.
 """
 
 import os
@@ -22,6 +26,7 @@ NOISE_MAX = 0.04  # of one core, foreign and steal together
 IDLE_WINDOW_S = 0.3
 IDLE_TICKS_MAX = 2
 BUSY_WINDOW_S = 1.0
+SLOWNESS_MAX = 1.15  # of a piece of work on average, in times of the fastest
 REST_S = 5.0
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 
@@ -85,28 +90,46 @@ class Guard:
             if noise.foreign_s + noise.steal_s < (IDLE_TICKS_MAX + 0.5) * TICK_S:
                 return
 
-    def wait_unstolen(self, limit_s: float) -> bool:
-        """Returns once this machine has all of its processors for a moment, or after about `limit_s`: whether it has.
+    def is_left_alone(self) -> bool:
+        """Whether this machine has all of its processors for a moment, at their full speed.
 
-        The hypervisor takes nothing from a machine that is idle; so it is kept busy for that moment, and rests.
+        The hypervisor takes nothing from a machine that is idle; so it is kept busy for that moment.
         """
+        start = self.look()
+        slowness = keep_busy(BUSY_WINDOW_S)
+        return slowness <= SLOWNESS_MAX and not self.since(start).contended
+
+    def wait_left_alone(self, limit_s: float) -> bool:
+        """Returns once that is so, or after about `limit_s`: whether it is. In between the machine rests."""
         deadline = time.monotonic() + limit_s
         while True:
-            start = self.look()
-            keep_busy(BUSY_WINDOW_S)
-            if not self.since(start).contended:
+            if self.is_left_alone():
                 return True
             if time.monotonic() + REST_S + BUSY_WINDOW_S > deadline:
                 return False
             time.sleep(REST_S)
 
 
-def keep_busy(seconds: float) -> None:
-    """Uses all processors for so long."""
-    spin = f"import time\nend = time.monotonic() + {seconds}\nwhile time.monotonic() < end: pass"
-    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in os.sched_getaffinity(0)]
-    for spinner in spinners:
-        spinner.wait()
+# Prints how long a piece of work has taken on average, in times of the fastest.
+SPINNER = """
+import sys, time
+end = time.monotonic() + float(sys.argv[1])
+fastest, total, count = float("inf"), 0.0, 0
+while time.monotonic() < end:
+    start = time.perf_counter()
+    for _ in range(10_000):
+        pass
+    took = time.perf_counter() - start
+    fastest, total, count = min(fastest, took), total + took, count + 1
+print(total / count / fastest)
+"""
+
+
+def keep_busy(seconds: float) -> float:
+    """Uses all processors for so long. Returns how much slower they were than at their best: the slowest of them."""
+    command = [sys.executable, "-c", SPINNER, str(seconds)]
+    spinners = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in os.sched_getaffinity(0)]
+    return max(float(spinner.communicate()[0]) for spinner in spinners)
 
 
 def own_cpu_s() -> float:
