@@ -27,7 +27,7 @@ std::uint32_t picks_between_oldest(const pool_options& how) noexcept {
 }  // namespace
 
 worker::worker(pool& of, std::uint16_t index, census::row& row, xoshiro256ss random)
-    : detail::worker_front(of.barriers(), of.idle_.word()),
+    : detail::worker_front(of.barriers(), uncounted(of.idle_.word())),
       pool_(of),
       index_(index),
       name_(static_cast<thief_id>(index + 1)),

@@ -76,6 +76,12 @@ static_assert(platform<real_platform>);
 static_assert(detail::is_single_threaded || std::same_as<real_platform::atomic<int>, std::atomic<int>>,
               "the seam must cost nothing");
 
+/// A word of the library, as the public headers know it: what is inlined into users' programs is built on no platform.
+template <class T>
+[[nodiscard]] const std_atomics::atomic<T>& uncounted(const std_atomics::atomic<T>& word) noexcept {
+  return word;
+}
+
 }  // namespace weft::impl
 
 #if defined(WEFT_PLATFORM_INTERPOSED)

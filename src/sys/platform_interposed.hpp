@@ -133,6 +133,9 @@ class interposed_atomic {
     return counted().compare_exchange_weak(expected, value, won, lost);
   }
 
+  /// The same word, for those who read it without being counted: what is inlined into users' programs.
+  [[nodiscard]] const std::atomic<T>& uncounted() const noexcept { return inner_; }
+
  private:
   [[nodiscard]] const std::atomic<T>& counted() const noexcept {
     (void)doors.pass(door::atomic_operation);
@@ -145,6 +148,11 @@ class interposed_atomic {
 
   std::atomic<T> inner_{};
 };
+
+template <class T>
+[[nodiscard]] const std::atomic<T>& uncounted(const interposed_atomic<T>& word) noexcept {
+  return word.uncounted();
+}
 
 struct interposed_clock {
   [[nodiscard]] time_point now()
