@@ -20,9 +20,11 @@ WAIT_S = 600.0
 def settle(bench: Bench, groups: list[Group], samples: list[Sample]) -> list[Row]:
     rows = judge(samples)
     for _ in range(ROUNDS):
-        workloads = disturbed(rows) or (missed(rows) if missed(rows) and not bench.guard.is_left_alone() else [])
+        workloads = disturbed(rows)
         if not workloads:
-            break
+            workloads = missed(rows)
+            if not workloads or bench.guard.is_left_alone():
+                break
         if not bench.guard.wait_left_alone(WAIT_S):
             say("others are still busy on this machine")
         say(f"measured again, since others disturbed it: {', '.join(workloads)}")
@@ -34,8 +36,8 @@ def settle(bench: Bench, groups: list[Group], samples: list[Sample]) -> list[Row
 
 def disturbed(rows: list[Row]) -> list[str]:
     """The workloads with a bar that was missed and a row that is contended, in the order of the table."""
-    candidates = missed(rows)
-    return list(dict.fromkeys(row.workload.id for row in rows if row.contended and row.workload.id in candidates))
+    contended = {row.workload.id for row in rows if row.contended}
+    return [workload for workload in missed(rows) if workload in contended]
 
 
 def missed(rows: list[Row]) -> list[str]:

@@ -134,7 +134,9 @@ class interposed_atomic {
   }
 
   /// The same word, for those who read it without being counted: what is inlined into users' programs.
-  [[nodiscard]] const std::atomic<T>& uncounted() const noexcept { return inner_; }
+  [[nodiscard]] friend const std::atomic<T>& uncounted(const interposed_atomic& word) noexcept {
+    return word.inner_;
+  }
 
  private:
   [[nodiscard]] const std::atomic<T>& counted() const noexcept {
@@ -148,11 +150,6 @@ class interposed_atomic {
 
   std::atomic<T> inner_{};
 };
-
-template <class T>
-[[nodiscard]] const std::atomic<T>& uncounted(const interposed_atomic<T>& word) noexcept {
-  return word.uncounted();
-}
 
 struct interposed_clock {
   [[nodiscard]] time_point now()
