@@ -123,7 +123,7 @@ do_test_full() {
     case $preset in
       coverage) ;;
       # Randomised tests repeat themselves many times where they look for a rare order of events, and for what it breaks.
-      release | asan | tsan | migrate-*) WEFT_TEST_LONG=1 test_preset "$preset" ;;
+      release | asan | tsan) WEFT_TEST_LONG=1 test_preset "$preset" ;;
       *) test_preset "$preset" ;;
     esac
   done
