@@ -150,12 +150,13 @@ TEST_P(IdleProcessTest, WhoHasNothingToDoUsesNoProcessor) {
 }
 
 TEST_P(IdleCostTest, OneIsWokenForAnEvent) {
-  if (forces_migration)
-    GTEST_SKIP() << "with forced migration each fiber is left for a certain worker, which is called by name";
   park(100);
   const double woken = wakings_an_event([this] { testing::await_sleep(one); });
   report("woken for an event, while all sleep", woken);
-  EXPECT_GE(woken, 0.99) << "somebody must have been";
+  // With forced migration a fiber is left for a certain worker, which is called by name: that is not counted.
+  if (!forces_migration) {
+    EXPECT_GE(woken, 0.99) << "somebody must have been";
+  }
   EXPECT_LE(woken, 1.1);
 }
 
