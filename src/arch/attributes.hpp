@@ -3,6 +3,8 @@
 // attributes — what functions around the context switch must be told about themselves.
 #pragma once
 
+#include "base/unwatched.hpp"  // IWYU pragma: export
+
 #include <weft/detail/sanitizers.hpp>
 
 namespace weft::impl {
@@ -46,12 +48,4 @@ enum class go_on { anywhere, likely_here };
 #else
 #define WEFT_HAS_RETURN_THUNK 0
 #define WEFT_RETURNS_BY_JUMP
-#endif
-
-// A function whose frame outlives a change of identity in ThreadSanitizer's eyes: it must not tell the sanitizer that it was
-// entered by one, and left by another.
-#if WEFT_THREAD_SANITIZER
-#define WEFT_UNWATCHED __attribute__((no_sanitize("thread")))
-#else
-#define WEFT_UNWATCHED
 #endif

@@ -34,13 +34,15 @@ class list_node {
 
   /// Whether the node is in a list now.
   [[nodiscard]] bool is_linked() const noexcept { return next_ != nullptr; }
+  /// Where in it the next one is; for debuggers.
+  [[nodiscard]] static std::size_t offset_of_next() noexcept { return sizeof(void*); }
 
  private:
   template <class T, class U>
   friend class intrusive_list;
 
   list_node* previous_ = nullptr;
-  list_node* next_ = nullptr;  // null exactly while in no list (L1)
+  list_node* next_ = nullptr;  // null exactly while in no list (L1); the second: see offset_of_next()
 };
 
 /// A doubly linked list of elements that live elsewhere. First in, first out by push_back and pop_front.
@@ -95,6 +97,9 @@ class intrusive_list {
   }
 
   [[nodiscard]] bool empty() const noexcept { return head_.next_ == &head_; }
+
+  /// Where the circle begins and ends; for debuggers.
+  [[nodiscard]] const void* head() const noexcept { return &head_; }
 
   /// Counts the elements: linear, for tests and dumps.
   [[nodiscard]] std::size_t size() const noexcept {

@@ -14,9 +14,12 @@ namespace {
 void to_standard_error(std::string_view line) noexcept {
   // A write may be interrupted, short, or refused for a moment by a pipe that does not block. Last words are
   // worth some patience, but a broken stderr is no reason to hang.
-  for (int tries = 0; tries < 1000 && !line.empty(); ++tries) {
+  constexpr int most_in_vain = 1000;
+  for (int tries = 0; tries < most_in_vain && !line.empty(); ++tries) {
     const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
-    if (n > 0) line.remove_prefix(static_cast<std::size_t>(n));
+    if (n <= 0) continue;
+    line.remove_prefix(static_cast<std::size_t>(n));
+    tries = 0;
   }
 }
 
@@ -33,6 +36,8 @@ report_sink set_report_sink(report_sink sink) noexcept {
 report_subject set_report_subject(report_subject subject) noexcept {
   return current_subject.exchange(subject, std::memory_order_relaxed);
 }
+
+void report_as_it_is(std::string_view text) noexcept { current_sink.load(std::memory_order_relaxed)(text); }
 
 void report(const text_line& line) noexcept {
   text_line whole;

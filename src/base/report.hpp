@@ -29,6 +29,8 @@ report_subject set_report_subject(report_subject subject) noexcept;
 
 /// Writes "weft: " and the line and a newline to the sink.
 void report(const text_line& line) noexcept;
+/// The same for a text that has its lines already, of any length.
+void report_as_it_is(std::string_view text) noexcept;
 
 /// A notice given at most once per process: `static constinit notice_once slow_path; slow_path.say(line)`.
 class notice_once {
