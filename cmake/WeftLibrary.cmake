@@ -76,8 +76,13 @@ set(WEFT_SOURCES
     src/sys/membarrier.cpp
     src/sys/memory.cpp
     src/sys/process_memory.cpp
+    src/sys/processors.cpp
+    src/sys/quit_signal.cpp
     src/sys/symbol.cpp
     src/sys/thread.cpp
+    src/sys/thread_calls.cpp
+    src/sys/thread_place.cpp
+    src/sys/thread_state.cpp
     src/sys/thread_value.cpp
     # stack
     src/stack/depth_book.cpp

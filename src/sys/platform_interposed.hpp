@@ -219,12 +219,16 @@ struct interposed_memory {
 class interposed_thread : public system_thread {
  public:
   interposed_thread() noexcept = default;
-  [[nodiscard]] static result<interposed_thread> start(void (*body)(void*), void* argument) noexcept {
+  [[nodiscard]] static result<interposed_thread> start(void (*body)(void*), void* argument,
+                                                       options how) noexcept {
     if (doors.pass(door::thread_start))
       return std::make_error_code(std::errc::resource_unavailable_try_again);
-    result<system_thread> started = system_thread::start(body, argument);
+    result<system_thread> started = system_thread::start(body, argument, how);
     if (!started) return started.error();
     return interposed_thread(*std::move(started));
+  }
+  [[nodiscard]] static result<interposed_thread> start(void (*body)(void*), void* argument) noexcept {
+    return start(body, argument, options());
   }
 
  private:

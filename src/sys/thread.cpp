@@ -58,6 +58,11 @@ system_thread& system_thread::operator=(system_thread&& other) noexcept {
 
 system_thread::~system_thread() { WEFT_CHECK(!joinable_, "a thread is joined before it is destroyed"); }
 
+bool system_thread::try_join() noexcept {
+  if (joinable_ && ::pthread_tryjoin_np(handle_, nullptr) == 0) joinable_ = false;
+  return !joinable_;
+}
+
 void system_thread::join() noexcept {
   WEFT_CHECK(joinable_, "joining a thread that was never started, or twice");
   const int failed = ::pthread_join(handle_, nullptr);

@@ -38,6 +38,8 @@ class system_thread {
 
   /// Waits for the thread to end.
   void join() noexcept;
+  /// The same, if it has ended: whether it has.
+  [[nodiscard]] bool try_join() noexcept;
 
   [[nodiscard]] bool joinable() const noexcept { return joinable_; }
 
