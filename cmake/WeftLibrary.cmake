@@ -63,6 +63,7 @@ set(WEFT_SOURCES
     src/arch/carrier.cpp
     src/arch/eh_globals.cpp
     src/arch/fault.cpp
+    src/arch/parked_calls.cpp
     src/arch/sanitizer.cpp
     src/arch/shadow_stack.cpp
     src/arch/tls.cpp
@@ -113,9 +114,9 @@ set(WEFT_SOURCES
 )
 if(NOT WEFT_USES_BOOST_SWITCH)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-    list(APPEND WEFT_SOURCES src/arch/fiber_base_aarch64.S)
+    list(APPEND WEFT_SOURCES src/arch/call_as_parked_aarch64.S src/arch/fiber_base_aarch64.S)
   else()
-    list(APPEND WEFT_SOURCES src/arch/fiber_base_x86_64.S)
+    list(APPEND WEFT_SOURCES src/arch/call_as_parked_x86_64.S src/arch/fiber_base_x86_64.S)
   endif()
 endif()
 list(TRANSFORM WEFT_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/")

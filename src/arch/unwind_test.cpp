@@ -2,11 +2,15 @@
 //
 // Whoever unwinds a fiber's stack must find its end: exceptions, backtrace(), forced unwinding.
 
+#include "arch/parked_calls.hpp"
 #include "support/two_contexts.hpp"
 
+#include <algorithm>
+#include <array>
 #include <execinfo.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <unwind.h>
@@ -53,6 +57,50 @@ TEST(Unwind, BacktraceEndsAtTheBaseOfAContext) {
   EXPECT_GE(count, 2);
   EXPECT_LE(count, 8);
 }
+
+#if !defined(WEFT_SWITCH_BOOST)
+
+void* expected[2];
+
+[[gnu::noinline]] void park_inside(two_contexts& p) {
+  expected[0] = __builtin_return_address(0);
+  p.back();
+  asm volatile("");
+}
+[[gnu::noinline]] void park_further_out(two_contexts& p) {
+  expected[1] = __builtin_return_address(0);
+  park_inside(p);
+  asm volatile("");
+}
+
+TEST(Unwind, TheCallsOfAParkedContextAreFound) {
+  two_contexts pair([](two_contexts& p) {
+    park_further_out(p);
+    asm volatile("");
+  });
+  pair.over();
+  std::array<void*, 32> calls{};
+  const std::size_t count = find_parked_calls(pair.there, calls);
+  ASSERT_GE(count, 4U);
+  EXPECT_EQ(calls[0], pair.there.machine.go_on_at);
+  const auto end = calls.begin() + static_cast<std::ptrdiff_t>(count);
+  const auto inside = std::find(calls.begin(), end, expected[0]);
+  ASSERT_NE(inside, end);
+  ASSERT_NE(inside + 1, end);
+  EXPECT_EQ(inside[1], expected[1]);
+  EXPECT_LE(count, 8U);  // and it ends at the base
+  EXPECT_EQ(find_parked_calls(pair.there, std::span(calls).first(2)), 2U);
+  pair.over();
+}
+
+TEST(Unwind, AContextThatHasNotBegunHasItsBaseAlone) {
+  two_contexts pair([](two_contexts&) {});
+  std::array<void*, 32> calls{};
+  EXPECT_EQ(find_parked_calls(pair.there, calls), 1U);
+  pair.over();
+}
+
+#endif
 
 TEST(Unwind, ExceptionsAreCaughtWithinTheContext) {
   two_contexts pair([](two_contexts& p) {
