@@ -150,8 +150,8 @@ result<void> install_overflow_handler() noexcept {
   return install_fault_handler(&on_fault);
 }
 
-result<void> alternate_stack::install() noexcept {
-  WEFT_CHECK(memory_ == nullptr, "an alternate stack is installed once");
+result<void> alternate_stack::reserve() noexcept {
+  if (memory_ != nullptr) return {};
   // Room for the kernel's frame (large with wide vector registers), the report and the unwinder.
   const std::size_t page = memory::page_size();
   const std::size_t frame = ::getauxval(AT_MINSIGSTKSZ);
@@ -160,34 +160,41 @@ result<void> alternate_stack::install() noexcept {
   if (!reserved) return reserved.error();
   // Below it one page that faults: a fault inside a fault ends the process, as it should.
   (void)memory::guard_by_protection(*reserved, page);
-  stack_t mine{};
-  mine.ss_sp = static_cast<char*>(*reserved) + page;
-  mine.ss_size = usable;
-  stack_t before{};
-  const bool installed = ::sigaltstack(&mine, &before) == 0;
-  WEFT_CHECK(installed, "an alternate stack is not installed from a signal handler that runs on one");
   memory_ = *reserved;
   bytes_ = page + usable;
+  return {};
+}
+
+result<void> alternate_stack::install() noexcept {
+  WEFT_CHECK(!is_installed_, "an alternate stack is installed once");
+  if (const result<void> reserved = reserve(); !reserved) return reserved;
+  stack_t mine{};
+  mine.ss_sp = static_cast<char*>(memory_) + memory::page_size();
+  mine.ss_size = bytes_ - memory::page_size();
+  const bool installed = ::sigaltstack(&mine, &before_) == 0;
+  WEFT_CHECK(installed, "an alternate stack is not installed from a signal handler that runs on one");
+  is_installed_ = true;
   thread_ = ::pthread_self();
-  before_ = before;
   return {};
 }
 
 void alternate_stack::remove() noexcept {
   if (memory_ == nullptr) return;
+  if (std::exchange(is_installed_, false)) put_back();
+  memory::release(std::exchange(memory_, nullptr), bytes_);
+}
+
+void alternate_stack::put_back() noexcept {
   WEFT_CHECK(::pthread_equal(thread_, ::pthread_self()) != 0,
              "an alternate stack is removed by the thread that installed it");
   stack_t now{};
   ::sigaltstack(nullptr, &now);
   const auto* const base = static_cast<const char*>(memory_);
   // Somebody may have put another one in its place since; then that stays.
-  if (now.ss_sp > base && now.ss_sp < base + bytes_) {
-    before_.ss_flags &= SS_DISABLE;  // what it was used for meanwhile is no flag to be set
-    const bool removed = ::sigaltstack(&before_, nullptr) == 0;
-    WEFT_CHECK(removed, "an alternate stack is not removed from a signal handler that runs on it");
-  }
-  memory::release(memory_, bytes_);
-  memory_ = nullptr;
+  if (now.ss_sp <= base || now.ss_sp >= base + bytes_) return;
+  before_.ss_flags &= SS_DISABLE;  // what it was used for meanwhile is no flag to be set
+  const bool removed = ::sigaltstack(&before_, nullptr) == 0;
+  WEFT_CHECK(removed, "an alternate stack is not removed from a signal handler that runs on it");
 }
 
 }  // namespace weft::impl

@@ -55,6 +55,10 @@ class alternate_stack {
   alternate_stack& operator=(const alternate_stack&) = delete;
   ~alternate_stack() { remove(); }
 
+  /// Gets the memory for it, by anyone: then it can be installed without fail.
+  ///
+  /// Returns: why there was none.
+  [[nodiscard]] result<void> reserve() noexcept;
   /// Installs it on the calling thread, which must also be the one to remove it.
   ///
   /// Returns: why there was no memory for it.
@@ -64,8 +68,11 @@ class alternate_stack {
   void remove() noexcept;
 
  private:
+  void put_back() noexcept;
+
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  bool is_installed_ = false;
   pthread_t thread_{};
   stack_t before_{};
 };
