@@ -7,6 +7,7 @@
 
 set(WEFT_PUBLIC_HEADERS
     include/weft/backoff.hpp
+    include/weft/blocking.hpp
     include/weft/cancelled.hpp
     include/weft/config.hpp
     include/weft/deque.hpp
@@ -36,7 +37,10 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/detail/work_deque.hpp
     include/weft/detail/work_ring.hpp
     include/weft/detail/worker_front.hpp
+    include/weft/dump.hpp
     include/weft/error.hpp
+    include/weft/custom_context.hpp
+    include/weft/execution_context.hpp
     include/weft/fiber_local.hpp
     include/weft/fwd.hpp
     include/weft/handle.hpp
@@ -44,10 +48,13 @@ set(WEFT_PUBLIC_HEADERS
     include/weft/no_suspend.hpp
     include/weft/nursery.hpp
     include/weft/pin_guard.hpp
+    include/weft/presets.hpp
     include/weft/result.hpp
     include/weft/runtime.hpp
+    include/weft/runtime_options.hpp
     include/weft/spawn.hpp
     include/weft/spawn_options.hpp
+    include/weft/statistics.hpp
     include/weft/steal_result.hpp
     include/weft/suspend.hpp
     include/weft/task_context.hpp
@@ -95,23 +102,47 @@ set(WEFT_SOURCES
     # event
     src/event/futex_loop.cpp
     # sched
+    src/sched/arranged.cpp
     src/sched/belongings.cpp
+    src/sched/blocking_threads.cpp
+    src/sched/checked_options.cpp
+    src/sched/commons.cpp
+    src/sched/context_table.cpp
+    src/sched/crew.cpp
+    src/sched/custom_context.cpp
+    src/sched/debug_map.cpp
+    src/sched/default_runtime.cpp
+    src/sched/dump.cpp
+    src/sched/environment.cpp
+    src/sched/execution_context.cpp
+    src/sched/farewell.cpp
     src/sched/fork_watch.cpp
+    src/sched/held_locks.cpp
     src/sched/identity.cpp
     src/sched/loop.cpp
     src/sched/no_suspend.cpp
     src/sched/nursery.cpp
     src/sched/overflow_fate.cpp
+    src/sched/overseer.cpp
     src/sched/pin.cpp
     src/sched/pool.cpp
+    src/sched/presets.cpp
+    src/sched/quit_dump.cpp
+    src/sched/registry.cpp
+    src/sched/running_task.cpp
     src/sched/runtime.cpp
     src/sched/sleep.cpp
+    src/sched/statistics.cpp
+    src/sched/sysmon.cpp
     src/sched/task_access.cpp
     src/sched/task_name.cpp
     src/sched/unobserved.cpp
     src/sched/worker.cpp
     src/sched/worker_search.cpp
 )
+if(WEFT_CHECK)
+  list(APPEND WEFT_SOURCES src/sys/lock_hooks.cpp)
+endif()
 if(NOT WEFT_USES_BOOST_SWITCH)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     list(APPEND WEFT_SOURCES src/arch/call_as_parked_aarch64.S src/arch/fiber_base_aarch64.S)
@@ -134,6 +165,12 @@ if(WEFT_USES_BOOST_SWITCH)
 endif()
 if(WEFT_PLATFORM STREQUAL "interposed")
   target_compile_definitions(weft_internal_view INTERFACE WEFT_PLATFORM_INTERPOSED)
+endif()
+target_compile_definitions(
+  weft_internal_view INTERFACE WEFT_FIXED_WORKERS=${WEFT_FIXED_WORKERS} WEFT_DEFAULT_STACK_SIZE=${WEFT_DEFAULT_STACK_SIZE}
+)
+if(WEFT_CHECK)
+  target_compile_definitions(weft_internal_view INTERFACE WEFT_CHECKS_LOCKS)
 endif()
 if(WEFT_FORCE_MIGRATION)
   target_compile_definitions(weft_internal_view INTERFACE WEFT_FORCE_MIGRATION)

@@ -49,8 +49,17 @@ enum class errc : int {
   no_runtime = 25,
   /// The process was forked: the runtime's workers are in the parent. In the child make a runtime of its own.
   forked = 26,
-  /// The runtime shuts down, and takes no more tasks.
+  /// The runtime or the execution context shuts down, and takes no more tasks.
   shut_down = 27,
+  /// The execution context belongs to another runtime.
+  wrong_context = 28,
+  /// The execution context is isolated: it runs its own function, and nothing else.
+  isolated_context = 29,
+  /// The library was built for a single thread (WEFT_SINGLE_THREADED), or the runtime runs on its caller's: it has one worker, and no
+  /// context that needs another.
+  single_threaded = 30,
+  /// The default runtime has been started already: configure_default() comes before anything is spawned.
+  already_started = 31,
 };
 
 /// The category of every weft::errc; its name is "weft".

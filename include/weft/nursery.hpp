@@ -30,16 +30,17 @@ namespace weft {
 /// holds if the body throws. If the task that opened the nursery is asked to stop while it waits, so are the children.
 class nursery {
  public:
-  /// Calls `body(nursery&)`, then waits for all children. Its children run in the runtime of the calling task.
+  /// Calls `body(nursery&)`, then waits for all children. Each runs in the execution context of whoever spawns it; those that a plain
+  /// thread spawns, in the default runtime.
   ///
   /// Cancellation point: yes, while children are alive; it still waits for them, and throws then.
-  /// Throws: the first failure of a child or of the body; std::system_error outside of a runtime.
+  /// Throws: the first failure of a child or of the body; std::system_error where the default runtime cannot be started.
   template <std::invocable<nursery&> Body>
   explicit nursery(Body&& body) : nursery(nullptr, body) {}
 
   /// The same on any thread; the children run in the given runtime.
   template <std::invocable<nursery&> Body>
-  nursery(runtime& in, Body&& body) : nursery(detail::core_of(in), body) {}
+  nursery(runtime& in, Body&& body) : nursery(detail::context_of(in), body) {}
 
   nursery(const nursery&) = delete;
   nursery& operator=(const nursery&) = delete;
@@ -92,7 +93,7 @@ class nursery {
   }
 
   template <class Body>
-  nursery(detail::runtime_core* in, Body& body) {
+  nursery(detail::context_core* in, Body& body) {
     detail::open_nursery(state_, in);
     bool was_cancelled = false;
     try {

@@ -21,7 +21,7 @@ using task_result = std::invoke_result_t<std::decay_t<F>>;
 
 /// The long way: for a closure that is more than bytes, and for tasks with something of their own.
 template <class F>
-[[nodiscard]] handle<task_result<F>> spawn_with(runtime_core* in, const spawn_options* how, F&& function,
+[[nodiscard]] handle<task_result<F>> spawn_with(context_core* in, const spawn_options* how, F&& function,
                                                 source_site site) {
   using body = task_body<std::decay_t<F>, task_result<F>>;
   task_record& made = new_task(in, body::code, packed_site(site));
@@ -37,7 +37,7 @@ template <class F>
 }
 
 template <class F>
-[[nodiscard]] handle<task_result<F>> spawn_in(runtime_core* in, F&& function, source_site site) {
+[[nodiscard]] handle<task_result<F>> spawn_in(context_core* in, F&& function, source_site site) {
   using closure = std::decay_t<F>;
   using body = task_body<closure, task_result<F>>;
   if constexpr (is_closure_of_words<closure>) {
@@ -49,16 +49,19 @@ template <class F>
 
 }  // namespace detail
 
-/// Runs the function as a task of the runtime that the caller runs in. It starts when a worker is free; what it returns
+/// Runs the function as a task of the execution context that the caller runs in. It starts when a worker is free; what it returns
 /// or throws is for whoever joins the handle.
 ///
 /// The function is moved or copied into the task. A task costs about 200 bytes until it waits, and no system call.
 ///
 /// Never waits, so that a lock may be held over it. (Spawning into a nursery may let the children run first.)
 ///
-/// Thread safety:      any task. From a plain thread use runtime::spawn.
+/// From a plain thread it goes to the default runtime (see default_context()); runtime::spawn goes to a given one.
+///
+/// Thread safety:      any thread.
 /// Cancellation point: no.
-/// Throws:             std::system_error without memory or outside of a runtime, and what copying the function throws.
+/// Throws:             std::system_error without memory, and what copying the function throws; on a plain thread, also as the
+///                     constructor of runtime.
 template <std::invocable F>
 [[nodiscard]] handle<detail::task_result<F>> spawn(
     F&& function, detail::source_site site = detail::source_site::current()) {
@@ -67,11 +70,12 @@ template <std::invocable F>
 
 /// The same for a task with something of its own. It costs an allocation.
 ///
-/// Throws: std::invalid_argument for a stack or a priority that cannot be, too.
+/// Throws: std::invalid_argument for a stack or a priority that cannot be, too; std::system_error for a context of another runtime
+///         (errc::wrong_context), or one that ends (errc::shut_down).
 template <std::invocable F>
 [[nodiscard]] handle<detail::task_result<F>> spawn(
     const spawn_options& how, F&& function, detail::source_site site = detail::source_site::current()) {
-  return detail::spawn_with(nullptr, &how, std::forward<F>(function), site);
+  return detail::spawn_with(detail::target_of(how), &how, std::forward<F>(function), site);
 }
 
 }  // namespace weft

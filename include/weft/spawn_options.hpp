@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// spawn_options — what a task may have of its own: a name, a stack, a priority.
+// spawn_options — what a task may have of its own: a name, a stack, a priority, an execution context.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,14 @@ enum class priority : std::uint8_t {
   low,     ///< after them
 };
 
+class execution_context;
+
 /// How a task is spawned. What is left alone is as for all tasks, and costs nothing.
 struct spawn_options {
   std::string_view name = {};   ///< for reports and this_fiber::name(); it is copied
   std::size_t stack_bytes = 0;  ///< a stack of its own, of 8 KiB to 8 MiB; 0: one like all others
   weft::priority priority = weft::priority::normal;  ///< its lane, also each time that it goes on
+  execution_context* context = nullptr;              ///< where it runs; null: where it is spawned
 };
 
 }  // namespace weft

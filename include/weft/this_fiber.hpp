@@ -22,6 +22,12 @@ namespace weft::this_fiber {
 /// Cancellation point: yes.
 WEFT_EXPORT void yield();
 
+/// For tasks that compute for long: gives way if others have waited for a while, which costs next to nothing where they have not. On
+/// a plain thread it does nothing.
+///
+/// Cancellation point: yes.
+WEFT_EXPORT void checkpoint();
+
 /// Lets the running task, or on a plain thread the thread, sleep for at least that long. Any duration will do: one that is
 /// not positive is a yield(), and what is longer than a clock can count never ends by itself.
 ///

@@ -57,7 +57,15 @@ class category final : public std::error_category {
       case errc::forked:
         return "this process was forked, and the runtime's workers are in its parent: make a runtime of its "
                "own here";
-      case errc::shut_down: return "the runtime shuts down, and takes no more tasks";
+      case errc::shut_down: return "the runtime or execution context shuts down, and takes no more tasks";
+      case errc::wrong_context: return "the execution context belongs to another runtime";
+      case errc::isolated_context:
+        return "the execution context is isolated: it runs its own function, and nothing else";
+      case errc::single_threaded:
+        return "the runtime has a single thread (by WEFT_SINGLE_THREADED, or runs_on::caller), and no "
+               "context that needs another";
+      case errc::already_started:
+        return "the default runtime has been started already: configure it before anything is spawned";
     }
     return "unknown weft error";
   }

@@ -38,7 +38,7 @@ struct basic_bedroom {
         return at(std::min(next[0].load(std::memory_order_relaxed), next[1].load(std::memory_order_relaxed)));
       });
       if (until <= at(deadline)) break;
-      require(word.sleep_until(never), "nobody has interrupted");
+      require(word.sleep_until(never) != wake_token::none, "nobody has interrupted");
       alarm.rise();
     }
     alarm.rise();
@@ -66,7 +66,8 @@ MODEL(AlarmModel, ALaterDeadlineWakesNobody) {
   (void)room.alarm.sit([] { return at(100); });
   world.thread("setter", [&room] { room.put_in(0, 100); });
   world.finally([&room] {
-    require(!room.word.sleep_until(time_point::min()), "interrupted for a deadline that changes nothing");
+    require(room.word.sleep_until(time_point::min()) == wake_token::none,
+            "interrupted for a deadline that changes nothing");
   });
 }
 

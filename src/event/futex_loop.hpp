@@ -16,7 +16,7 @@ template <sleeping_platform Platform>
 class basic_futex_loop final : public event_loop {
  public:
   [[nodiscard]] loop_end wait(time_point deadline, ready_batch& /*ready*/) noexcept override {
-    return word_.sleep_until(deadline) ? loop_end::interrupted : loop_end::deadline;
+    return word_.sleep_until(deadline) == wake_token::none ? loop_end::deadline : loop_end::interrupted;
   }
 
   void poll(ready_batch& /*ready*/) noexcept override {}

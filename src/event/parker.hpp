@@ -19,6 +19,7 @@ namespace weft::impl {
 /// How a park ended.
 enum class park_end : std::uint8_t {
   notified,  ///< by unpark(); the token is taken
+  called,    ///< by call(); the token is taken
   ready,     ///< something became ready in the event loop
   deadline,  ///< the deadline has passed
 };
@@ -40,55 +41,88 @@ class basic_parker {
   void park() noexcept { (void)park_until(never); }
 
   /// Sleeps until unpark() or the deadline, on the thread's own word. Returns whether there was a token.
-  [[nodiscard]] bool park_until(time_point deadline) noexcept { return word_.sleep_until(deadline); }
+  [[nodiscard]] bool park_until(time_point deadline) noexcept {
+    return word_.sleep_until(deadline) != wake_token::none;
+  }
 
   /// Sleeps until unpark(), until the deadline, or until something is ready in the event loop, if the seat is free. What
   /// is ready lies in the batch, however the park ended.
   [[nodiscard]] park_end park_until(time_point deadline, ready_batch& ready) noexcept {
-    if (seat_ == nullptr || !seat_->try_sit())
-      return word_.sleep_until(deadline) ? park_end::notified : park_end::deadline;
-    const bool notified = sleep_in_loop(deadline, ready);
+    if (seat_ == nullptr || !seat_->try_sit()) return end_by(word_.sleep_until(deadline), park_end::deadline);
+    const wake_token token = sleep_in_loop(deadline, ready);
     seat_->leave();
-    if (notified) return park_end::notified;
-    return ready.empty() ? park_end::deadline : park_end::ready;
+    return end_by(token, ready.empty() ? park_end::deadline : park_end::ready);
   }
 
   /// Gives the thread a token, and wakes it if it sleeps.
   ///
   /// Ordering:  what was done before is visible to the thread once its park has taken the token.
-  void unpark() noexcept {
+  /// Returns:   whether it is not there: then the caller sees to it that it comes.
+  bool unpark() noexcept {
     seat* const shared = seat_;
-    switch (word_.notify()) {  // after that the parker may be gone
-      case notify_duty::nothing: return;
-      case notify_duty::wake_word: return word_.wake();  // by its address alone
-      case notify_duty::interrupt_loop:
-        WEFT_ASSERT(shared != nullptr, "PK2: asleep in a loop without a seat");
-        return shared->loop().interrupt();
-    }
+    return discharge(word_.notify(), shared);
   }
+  /// The same by a lesser token, which does not take the place of the other: who sleeps can tell which it was. Nothing happens where
+  /// the thread is not there.
+  void call() noexcept {
+    seat* const shared = seat_;
+    (void)discharge(word_.call(), shared);
+  }
+
+  /// The thread goes, unless it has a token: whoever unparks it from now on brings it. Also by whoever has the parker before there
+  /// is a thread.
+  [[nodiscard]] bool try_go() noexcept { return word_.try_go(); }
+  /// It has come. Takes the token that it was brought by.
+  void come() noexcept { word_.get_up(); }
 
   /// Whether there is a token, as far as one can tell.
   [[nodiscard]] bool has_token_approx() const noexcept {
-    return word_.state_approx() == sleep_state::notified;
+    const sleep_state state = word_.state_approx();
+    return state == sleep_state::notified || state == sleep_state::called;
   }
   /// Whether the thread sleeps, as far as one can tell.
   [[nodiscard]] bool is_asleep_approx() const noexcept {
     const sleep_state state = word_.state_approx();
     return state == sleep_state::on_word || state == sleep_state::in_loop;
   }
+  /// Whether it is not there, as far as one can tell.
+  [[nodiscard]] bool is_absent_approx() const noexcept { return word_.state_approx() == sleep_state::absent; }
   /// Whether it sleeps in the event loop, as far as one can tell.
   [[nodiscard]] bool is_in_loop_approx() const noexcept {
     return word_.state_approx() == sleep_state::in_loop;
   }
 
  private:
-  // Returns whether there was a token. An interrupt that was meant for an earlier sitter ends a wait for nothing.
-  [[nodiscard]] bool sleep_in_loop(time_point deadline, ready_batch& ready) noexcept {
+  // Once the word has been notified, the parker may be gone.
+  bool discharge(notify_duty duty, seat* shared) noexcept {
+    switch (duty) {
+      case notify_duty::nothing: return false;
+      case notify_duty::wake_word: word_.wake(); return false;  // by its address alone
+      case notify_duty::interrupt_loop:
+        WEFT_ASSERT(shared != nullptr, "PK2: asleep in a loop without a seat");
+        shared->loop().interrupt();
+        return false;
+      case notify_duty::bring_owner: return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] static constexpr park_end end_by(wake_token token, park_end otherwise) noexcept {
+    switch (token) {
+      case wake_token::none: break;
+      case wake_token::call: return park_end::called;
+      case wake_token::waking: return park_end::notified;
+    }
+    return otherwise;
+  }
+
+  // Returns the token, if there was one. An interrupt that was meant for an earlier sitter ends a wait for nothing.
+  [[nodiscard]] wake_token sleep_in_loop(time_point deadline, ready_batch& ready) noexcept {
     for (;;) {
       if (!word_.try_fall_asleep(sleep_state::in_loop)) return word_.get_up();
       const loop_end end = seat_->loop().wait(deadline, ready);
-      if (word_.get_up()) return true;
-      if (end != loop_end::interrupted || !ready.empty()) return false;
+      const wake_token token = word_.get_up();
+      if (token != wake_token::none || end != loop_end::interrupted || !ready.empty()) return token;
     }
   }
 

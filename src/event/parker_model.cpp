@@ -34,6 +34,38 @@ MODEL(ParkerModel, ATokenIsNotLost) {
   });
 }
 
+MODEL(ParkerModel, ATokenForOneThatIsThereIsNotLost) {
+  auto& s = world.make<one_sleeper>();
+  world.thread("sleeper", [&s] {
+    s.sleeper.park();
+    require(s.data.read() == 1, "woken without what was written before");
+  });
+  world.thread("waker", [&s] {
+    s.data.write(1);
+    s.sleeper.call();
+  });
+}
+
+// It goes, and whoever unparks it then brings it; whoever does so only if it is there is none that must.
+MODEL(ParkerModel, WhoGoesIsBroughtOrStays) {
+  struct state : one_sleeper {
+    bool has_gone = false;
+    bool is_to_be_brought = false;
+  };
+  auto& s = world.make<state>();
+  world.thread("sleeper", [&s] { s.has_gone = s.sleeper.try_go(); });
+  world.thread("waker", [&s] {
+    s.data.write(1);
+    s.is_to_be_brought = s.sleeper.unpark();
+  });
+  world.thread("nudger", [&s] { s.sleeper.call(); });
+  world.finally([&s] {
+    require(s.has_gone == s.is_to_be_brought, "gone, and nobody brings it; or brought, and still there");
+    s.sleeper.come();
+    require(s.data.read() == 1, "come without what was written before");
+  });
+}
+
 MODEL(ParkerModel, TwoTokensAreAsGoodAsOne) {
   auto& s = world.make<one_sleeper>();
   world.thread("sleeper", [&s] { s.sleeper.park(); });

@@ -18,6 +18,9 @@ class timer_loop final : public event_loop {
  public:
   timer_loop(std::size_t shards, timers::fire_function fire) : timers_(shards, clock_.now(), fire) {}
 
+  /// Which shard a worker uses.
+  [[nodiscard]] std::size_t shard_of(std::size_t worker) const noexcept { return worker % timers_.shards(); }
+
   /// Makes a timer pending, in one of the shards.
   void set(std::size_t into, timer_node& timer, time_point deadline) noexcept {
     timers_.insert(into, timer, deadline);
@@ -47,6 +50,8 @@ class timer_loop final : public event_loop {
 
   void interrupt() noexcept override { bed_.interrupt(); }
 
+  /// Whether a timer is due for which nobody has come yet.
+  [[nodiscard]] bool is_due(time_point now) const noexcept { return timers_.earliest() <= now; }
   /// Whether no timer is pending.
   [[nodiscard]] bool empty_approx() const noexcept { return timers_.earliest() == never; }
 

@@ -35,6 +35,8 @@ class timers {
     for (std::size_t i = 0; i < shards; ++i) shards_.push_back(std::make_unique<shard>(now));
   }
 
+  [[nodiscard]] std::size_t shards() const noexcept { return shards_.size(); }
+
   /// Makes the timer pending.
   void insert(std::size_t into, timer_node& timer, time_point deadline) noexcept {
     shard& s = *shards_[into];

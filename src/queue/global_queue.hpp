@@ -90,6 +90,13 @@ class basic_global_queue {
     return result;
   }
 
+  /// Whether it holds that one and nothing else, as far as one can tell.
+  [[nodiscard]] bool holds_only_approx(runnable one) const noexcept {
+    // relaxed: a hint
+    return newest_.load(std::memory_order_relaxed) == one.word() &&
+           oldest_.load(std::memory_order_relaxed) == one.word();
+  }
+
   /// Whether there is nothing: no runnable whose push the caller is ordered after, be it by a heavy barrier as for an
   /// inbox, and that nobody has taken.
   [[nodiscard]] bool empty() const noexcept {

@@ -111,6 +111,12 @@ class basic_record : public run_link<Platform> {
     return record_handle::from_word(name_.load(std::memory_order_relaxed));
   }
 
+  /// Where in a record its name is; for debuggers.
+  [[nodiscard]] static std::size_t name_offset(const basic_record& one) noexcept {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&one.name_) -
+                                    reinterpret_cast<const std::byte*>(&one));
+  }
+
   /// Whose slab it belongs to, as the slab was told.
   [[nodiscard]] void* slab_owner() const noexcept { return home_.read()->owner; }
 

@@ -131,6 +131,29 @@ class basic_record_slab {
   }
   [[nodiscard]] std::size_t body_bytes() const noexcept { return layout_.body.bytes; }
 
+  /// Where the records are, in numbers; for debuggers.
+  struct place {
+    const void* root;  // in the slab
+    std::size_t root_entries;
+    std::size_t leaf_entries;
+    std::size_t block_records;  // in a block
+    std::size_t block_used;
+    std::size_t stride;
+  };
+  [[nodiscard]] place where() const noexcept {
+    const block example(nullptr, 0, 0);
+    const auto offset = [&example](const void* member) {
+      return static_cast<std::size_t>(static_cast<const std::byte*>(member) -
+                                      reinterpret_cast<const std::byte*>(&example));
+    };
+    return {.root = &directory_,
+            .root_entries = std::size_t{1} << Policy::root_bits,
+            .leaf_entries = std::size_t{1} << Policy::leaf_bits,
+            .block_records = offset(&example.records),
+            .block_used = offset(&example.used),
+            .stride = layout_.stride};
+  }
+
   /// How many records have been made so far.
   [[nodiscard]] std::size_t records_made() const noexcept {
     std::size_t sum = 0;

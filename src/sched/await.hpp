@@ -10,17 +10,17 @@ namespace weft::impl {
 using end_word = decltype(task::handle);
 
 /// A runtime on its caller's thread makes no progress while a task of another one waits for it.
-inline void check_can_be_awaited(const pool& there, const task* by) noexcept {
+inline void check_can_be_awaited(const commons& there, const task* by) noexcept {
   WEFT_CHECK(
-      by == nullptr || !there.options().runs_on_caller || &by->home() == &there,
+      by == nullptr || !there.runs_on_caller() || &by->all() == &there,
       "a task of another runtime waits for one that runs on its caller's thread: only that thread can");
 }
 
-/// Waits on a thread that is no worker, for something of the pool.
-inline void await_on_thread(pool& there, end_word& of) noexcept {
+/// Waits on a thread that is no worker, for something of the runtime.
+inline void await_on_thread(commons& there, end_word& of) noexcept {
   parker mine;
   if (!of.begin_wait(waiter_word(mine))) return;
-  (void)there.wait_on_thread(mine);
+  (void)there.wait_on_thread(mine, never);
   WEFT_CHECK(of.is_done(), "woken before it was done");  // and that orders us after it
 }
 

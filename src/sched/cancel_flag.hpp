@@ -53,7 +53,7 @@ class basic_cancel_flag {
   }
 
  private:
-  typename Platform::template atomic<std::uint32_t> flag_{0};
+  typename Platform::template atomic<std::uint8_t> flag_{0};
 };
 
 using cancel_flag = basic_cancel_flag<default_platform>;

@@ -3,8 +3,9 @@
 // census — how many tasks are alive, counted without a word that everybody writes.
 //
 // Each worker has a row with two numbers that only grow: how many tasks it has begun, and how many have ended on it. A
-// task may end in another row than it began in; only the sums mean something. Threads that are no workers share a
-// row, and are turned away once the census is closed. Then, once all are dead, it stays so.
+// task may end in another row than it began in; only the sums mean something. Strangers, who have no row, share one: threads that
+// are no workers, and workers of other contexts. They are turned away once the door is closed to them. Then, once all are
+// dead, it stays so.
 //
 // Why the sums can be read while they change: all that ended are added up first, then all that began. If a task's end
 // was counted, so are its beginning and the beginnings of all tasks that it began, since those come before its end. Both
@@ -28,6 +29,13 @@
 #include <optional>
 
 namespace weft::impl {
+
+/// Whom a census turns away.
+enum class turned_away : std::uint8_t {
+  nobody,
+  outsiders,  ///< threads that run no task of the same runtime
+  strangers,  ///< all but those who have a row
+};
 
 /// What makes the protocol hold. A test that wants to see it break derives from this and changes one line.
 struct census_rules {
@@ -73,23 +81,44 @@ class basic_census {
 
   explicit basic_census(barrier_kind barriers) noexcept : barriers_(barriers) {}
 
-  /// A stranger begins a task. Returns how many strangers' tasks came before it; nothing if the census is closed: then
-  /// nothing was begun.
-  [[nodiscard]] std::optional<std::uint64_t> try_begin() noexcept {
+  /// A stranger begins a task: an outsider, or not. Returns how many strangers' tasks came before it; nothing if the census is closed
+  /// to it: then nothing was begun.
+  [[nodiscard]] std::optional<std::uint64_t> try_begin(bool is_outsider = true) noexcept {
     const std::uint64_t before = strangers_begun_.fetch_add(1, std::memory_order_relaxed);
     if constexpr (Rules::stranger_has_barrier) Platform::light_barrier(barriers_);  // [CE-close]
-    if (WEFT_LIKELY(closed_.load(std::memory_order_relaxed) == 0))
-      return before;                                           // relaxed: the barrier orders it
-    strangers_ended_.fetch_add(1, std::memory_order_release);  // [CE-end]
+    if (WEFT_LIKELY(closed_to() < (is_outsider ? turned_away::outsiders : turned_away::strangers)))
+      return before;
+    end_as_stranger();
     return std::nullopt;
   }
-
-  /// From now on strangers are turned away.
-  void close() noexcept {
-    closed_.store(1, std::memory_order_relaxed);  // relaxed: the barrier orders it
-    if constexpr (Rules::closer_has_barrier) Platform::heavy_barrier(barriers_);  // [CE-close]
+  /// The same for one that a task makes which is counted here: it is never turned away.
+  void begin_as_member() noexcept {
+    strangers_begun_.fetch_add(
+        1, std::memory_order_relaxed);  // relaxed: shown by the end of its maker. [CE-end]
   }
-  [[nodiscard]] bool is_closed() const noexcept { return closed_.load(std::memory_order_relaxed) != 0; }
+  /// A stranger's task has ended without a row: it was not begun after all, or has gone to another context.
+  void end_as_stranger() noexcept { strangers_ended_.fetch_add(1, std::memory_order_release); }  // [CE-end]
+
+  /// From now on those are turned away, too. Good after settle().
+  void close(turned_away who) noexcept {
+    const auto wanted = static_cast<std::uint32_t>(who);
+    // relaxed, all: settle() orders it. By an exchange: who turns more away may come at the same time, and must not be undone.
+    std::uint32_t seen = closed_.load(std::memory_order_relaxed);
+    while (seen < wanted && !closed_.compare_exchange_weak(seen, wanted, std::memory_order_relaxed,
+                                                           std::memory_order_relaxed)) {
+    }
+  }
+  static void settle(barrier_kind barriers) noexcept {
+    if constexpr (Rules::closer_has_barrier) Platform::heavy_barrier(barriers);  // [CE-close]
+  }
+  /// For one that is closed alone.
+  void close() noexcept {
+    close(turned_away::strangers);
+    settle(barriers_);
+  }
+  [[nodiscard]] turned_away closed_to() const noexcept {
+    return static_cast<turned_away>(closed_.load(std::memory_order_relaxed));  // relaxed: barriers order it
+  }
 
   /// Whether nobody is alive. Exact once it is true and the census was closed before.
   template <class Rows>
@@ -99,27 +128,23 @@ class basic_census {
     return sum_begun(rows) == ended;
   }
 
-  /// For a worker that goes to sleep: whether the census is closed, and nobody is alive any more. Of all workers, the last
-  /// one for which that is so is told; then whoever has closed it must be told. Costs a heavy barrier once it is closed.
+  /// For a worker that goes to sleep: whether the census is closed to anyone, so that somebody may wait for the end. Then it looks
+  /// whether it is quiet; of all workers, the last one for which that is so finds it. Costs a heavy barrier once it is closed.
   ///
   /// [CE-last] Either a worker that has counted an end sees that the census is closed, or whoever closes it sees the end.
   /// And of two workers that both see it closed, the one whose heavy barrier comes later sees the other's ends.
+  [[nodiscard]] bool must_look() const noexcept {
+    if constexpr (Rules::sleeper_has_barrier) Platform::light_barrier(barriers_);  // [CE-last]
+    if (WEFT_LIKELY(closed_to() == turned_away::nobody)) return false;
+    if constexpr (Rules::last_has_barrier) Platform::heavy_barrier(barriers_);  // [CE-last]
+    return true;
+  }
   template <class Rows>
   [[nodiscard]] bool is_last_one_out(const Rows& rows) const noexcept {
-    if constexpr (Rules::sleeper_has_barrier) Platform::light_barrier(barriers_);  // [CE-last]
-    if (WEFT_LIKELY(!is_closed())) return false;
-    if constexpr (Rules::last_has_barrier) Platform::heavy_barrier(barriers_);  // [CE-last]
-    return is_quiet(rows);
+    return must_look() && is_quiet(rows);
   }
 
-  /// How many are alive, more or less.
-  template <class Rows>
-  [[nodiscard]] std::uint64_t alive_approx(const Rows& rows) const noexcept {
-    const std::uint64_t ended = sum_ended(rows);
-    return sum_begun(rows) - ended;
-  }
-
- private:
+  /// All that have ended; all that have begun. For sums over several: all ends before all beginnings.
   template <class Rows>
   [[nodiscard]] std::uint64_t sum_ended(const Rows& rows) const noexcept {
     std::uint64_t sum = strangers_ended_.load(std::memory_order_acquire);  // [CE-end]
@@ -133,6 +158,7 @@ class basic_census {
     return sum;
   }
 
+ private:
   const barrier_kind barriers_;
   typename Platform::template atomic<std::uint32_t> closed_{0};
   alignas(contended_bytes) typename Platform::template atomic<std::uint64_t> strangers_begun_{0};

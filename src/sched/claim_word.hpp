@@ -230,11 +230,16 @@ class basic_wait_claim {
                                          std::memory_order_relaxed);
   }
 
-  /// Gives the fiber back. After this it may run elsewhere, unless it must be requeued: somebody has claimed it meanwhile.
+  /// Gives the fiber back, as one that was tidied up. After this it may run elsewhere, unless it must be requeued: somebody has
+  /// claimed it meanwhile.
   [[nodiscard]] park_outcome complete_hold() noexcept {
-    const wait_word armed = armed_of(word_approx());  // held: its epoch and kind do not change
-    std::uint64_t seen = armed.bits();
-    const bool parked = Rules::park(word_, seen, armed.parked().trimmed().bits());
+    return complete_hold_as(
+        armed_of(word_approx()).parked().trimmed());  // held: its epoch and kind do not change
+  }
+  /// The same, as it was seen when it was taken.
+  [[nodiscard]] park_outcome complete_hold_as(wait_word before) noexcept {
+    std::uint64_t seen = armed_of(before).bits();
+    const bool parked = Rules::park(word_, seen, before.bits());
     return parked ? park_outcome::parked : park_outcome::must_requeue;
   }
 

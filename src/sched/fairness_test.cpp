@@ -175,7 +175,7 @@ void FairnessTest::mingle(const crowd& all) {
   const std::uint32_t rounds = testing::scaled(50U, 5U);
   const std::uint32_t slices = rounds * (1 + all.yielding);
   std::deque<pair> pairs(all.pairs);
-  runtime one({.workers = GetParam(), .seed = 1});
+  runtime one({.workers = GetParam(), .seed = 1, .autoscale = testing::never_more});
   one.spawn([&] {
        std::vector<handle<void>> fibers;
        for (std::uint32_t i = 0; i < all.yielding; ++i)
@@ -253,7 +253,7 @@ TEST_P(FairnessTest, NobodyStarvesWhereOthersTakeWhatTheyFind) {
         stop = true;
         for (auto& each : fibers) each.join();
       },
-      {.workers = GetParam(), .seed = 1});
+      {.workers = GetParam(), .seed = 1, .autoscale = testing::never_more});
 }
 
 // All stand in the line of one worker, and the others have so little that they never look for more. Before long no line is longer
@@ -266,7 +266,7 @@ TEST(LinesOfWorkers, BecomeOfAboutTheSameLength) {
   std::vector<std::atomic<std::uint32_t>> stands_at(count);
   std::atomic<std::uint32_t> begun{0};
   std::atomic<bool> stop{false};
-  runtime there({.workers = workers, .seed = 1, .steal = false});
+  runtime there({.workers = workers, .seed = 1, .steal = false, .autoscale = testing::never_more});
   auto main = there.spawn([&] {
     const auto index_here = []() __attribute__((noinline)) { return current_worker()->index(); };
     std::vector<handle<void>> fibers;
@@ -320,7 +320,7 @@ TEST_P(FairnessOfOneWorkerTest, TheOldestIsNotForgotten) {
           EXPECT_LE(oldest.longest(0), bound(3));
         }
       },
-      {.workers = GetParam(), .seed = 1});
+      {.workers = GetParam(), .seed = 1, .autoscale = testing::never_more});
 }
 
 // The same when nothing else is ready: those that are spawned never let the worker run dry.
@@ -337,7 +337,7 @@ TEST_P(FairnessOfOneWorkerTest, TheOldestIsNotForgottenAmongFreshOnesAlone) {
         old.join();
         EXPECT_LE(oldest.longest(0), bound(2));
       },
-      {.workers = GetParam(), .seed = 1});
+      {.workers = GetParam(), .seed = 1, .autoscale = testing::never_more});
 }
 
 // A thread spawns tasks and resumes fibers, in the midst of others that never stop. It does so while a task keeps the worker: so
@@ -353,7 +353,7 @@ TEST_P(FairnessOfOneWorkerTest, WhatComesFromOutside) {
   std::array<resumer, resumed> waiting;
   std::atomic<std::uint32_t> published{0};
   std::atomic<int> step{0};
-  runtime one({.workers = GetParam(), .seed = 1});
+  runtime one({.workers = GetParam(), .seed = 1, .autoscale = testing::never_more});
   settled = true;
   auto main = one.spawn([&] {
     std::vector<handle<void>> fibers;

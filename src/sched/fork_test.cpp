@@ -61,6 +61,8 @@ TEST(Fork, InTheChildARuntimeRefusesAndGoesInPeace) {
     if (!is_refused([&] { (void)busy.join(); })) return 2;
     if (!is_refused([&] { nursery(*one, [](nursery& n) { n.spawn([] {}); }); })) return 3;
     if (!is_refused([&] { (void)one->shutdown(std::chrono::seconds(1)); })) return 4;
+    if (!is_refused([&] { (void)one->statistics(); })) return 6;
+    if (!is_refused([&] { (void)one->stack_uses(); })) return 7;
     one->request_cancel();
     one.reset();  // waits for nobody
     // And one of its own works. (ThreadSanitizer does not allow threads there.)

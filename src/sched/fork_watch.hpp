@@ -21,8 +21,11 @@ class forked_party : public list_node<fork_tag> {
  public:
   /// Called in the child, on its only thread. Must not lock, allocate or wait.
   using note_function = void (*)(forked_party& self) noexcept;
+  /// Called before a fork, to take a lock, and after it in both processes, to let it go: so the child finds whole what it guards. Whoever
+  /// has that lock makes no such party, and none goes.
+  using hold_function = void (*)(forked_party& self, bool take) noexcept;
 
-  explicit forked_party(note_function note);
+  explicit forked_party(note_function note, hold_function hold = nullptr) noexcept;
   forked_party(const forked_party&) = delete;
   forked_party& operator=(const forked_party&) = delete;
 
@@ -32,6 +35,7 @@ class forked_party : public list_node<fork_tag> {
  private:
   friend class fork_watch;
   const note_function note_;
+  const hold_function hold_;
 };
 
 }  // namespace weft::impl

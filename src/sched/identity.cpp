@@ -88,6 +88,15 @@ void forgive_thread_locals() noexcept {
 void release_edge(void* edge) noexcept { __tsan_release(edge); }
 void acquire_edge(void* edge) noexcept { __tsan_acquire(edge); }
 
+unwatched_section::unwatched_section() noexcept {
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+}
+unwatched_section::~unwatched_section() {
+  AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
 void begin_worker() noexcept {
   forgive_thread_locals();
   AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
@@ -102,13 +111,15 @@ WEFT_UNWATCHED task_identity::task_identity(fiber& on, void* edge) noexcept : on
   begin_identity(on_);
   __tsan_acquire(edge);
   __tsan_acquire(&on_);  // the stack's edge
+  if (void* const turns = current_worker()->alone_in) __tsan_acquire(turns);
 }
 WEFT_UNWATCHED task_identity::~task_identity() {
   worker& here = *current_worker();
   void* const thread = here.native.sanitizers.fiber;
   pool* const all = &here.of();
   __tsan_release(&on_);
-  __tsan_release(all);  // what it did comes before the end of the pool
+  __tsan_release(
+      all);  // what it did comes before the end of the pool, and before what others do whose turn it is then
   become(thread);
   identities.give_back(on_.sanitizers.fiber);
   identify_loop(on_, current_worker()->native);
@@ -132,12 +143,15 @@ WEFT_UNWATCHED void* become_worker() noexcept {
   if (here == nullptr) return nullptr;
   void* const before = __tsan_get_current_fiber();
   if (before == here->native.sanitizers.fiber) return nullptr;
+  if (here->alone_in != nullptr) __tsan_release(here->alone_in);
   __tsan_switch_to_fiber(here->native.sanitizers.fiber, __tsan_switch_to_fiber_no_sync);
   return before;
 }
 
 WEFT_UNWATCHED void become_again(void* before) noexcept {
+  impl::worker* const here = impl::current_worker();
   __tsan_switch_to_fiber(before, __tsan_switch_to_fiber_no_sync);
+  if (here->alone_in != nullptr) __tsan_acquire(here->alone_in);
 }
 
 void begin_arms(void* edge) noexcept { __tsan_release(edge); }

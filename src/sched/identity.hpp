@@ -21,6 +21,16 @@ inline constexpr std::size_t stacks_in_turn = 32;
 void release_edge(void* edge) noexcept;
 void acquire_edge(void* edge) noexcept;
 
+/// While it lives, loads and stores are not looked at: for whoever makes a worker, to which tasks come that know nothing of whoever that
+/// was, but run on a thread that was started afterwards; and for a signal handler, which may come while it is not clear who runs.
+class unwatched_section {
+ public:
+  unwatched_section() noexcept;
+  unwatched_section(const unwatched_section&) = delete;
+  unwatched_section& operator=(const unwatched_section&) = delete;
+  ~unwatched_section();
+};
+
 /// From here on the thread's own identity is a worker's, and its loads and stores are not looked at.
 void begin_worker() noexcept;
 void end_worker() noexcept;
@@ -64,6 +74,11 @@ inline constexpr std::size_t stacks_in_turn = 0;
 
 inline void release_edge(void* /*edge*/) noexcept {}
 inline void acquire_edge(void* /*edge*/) noexcept {}
+class unwatched_section {
+ public:
+  unwatched_section() noexcept {
+  }  // NOLINT(modernize-use-equals-default): so that a variable of it counts as used
+};
 inline void begin_worker() noexcept {}
 inline void end_worker() noexcept {}
 class task_identity {

@@ -9,8 +9,10 @@
 //
 // README.md has the protocol, and why no wake-up is lost.
 //
+// A worker need not be there to be called: one that has no thread yet is counted as a sleeper, and whoever wakes it brings it.
+//
 // Thread safety: after_push(), hungry(), call(), wake_for_events(), shut_down() and the _approx looks by anyone; the rest, for worker w, by w.
-// Invariants:   ID1  a worker sleeps only with its bit in the set, or with its token given
+// Invariants:   ID1  a worker sleeps only with its bit in the set, or with its token given; so does one that is not there
 //               ID2  whoever counts a sleeper out of the word (a promise) wins a bit and wakes its worker
 //               ID3  a worker that is searching is counted as such, from before it is woken until it finds work or sleeps
 #pragma once
@@ -71,6 +73,64 @@ class basic_idle {
     WEFT_CHECK(most_searching > 0, "at least one worker must be allowed to search");
   }
 
+  // -- Workers that are not there ------------------------------------------------------------------------------------
+
+  /// How a worker is brought that was woken and is not there. Called by whoever wakes it, at most once until it has come.
+  using bring_function = void (*)(void* with, std::size_t worker) noexcept;
+  /// Before anything else.
+  void bring_by(bring_function bring, void* with) noexcept {
+    bring_ = bring;
+    bring_with_ = with;
+  }
+
+  /// A worker is not there, and may not be called either: from the beginning, and after try_go(). By whoever has it alone.
+  void begin_absent(std::size_t worker) noexcept {
+    [[maybe_unused]] const bool gone = slots_[worker].bed.try_go();
+    WEFT_ASSERT(gone, "a worker that was never there has a token");
+  }
+  /// From now on it is called when there is work and nobody better.
+  template <idle_host Host>
+  void enroll(std::size_t worker, Host& host) noexcept {
+    beds_.add(worker);
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    for (;;) {
+      idle_counts next = idle_word(seen).counts();
+      if (next.closed) return;
+      const announce_duty duty = next.template enroll<Rules>();
+      // release: whoever is promised this one finds its bit. [ID-bed]
+      const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
+                                                       std::memory_order_release, std::memory_order_relaxed);
+      if (!changed) continue;
+      if (duty == announce_duty::sleep || !Rules::enroller_looks) return;
+      // [ID-push] In its place: see after_push().
+      Platform::heavy_barrier(barriers_);
+      if (host.has_work()) (void)answer_push(1);
+      return;
+    }
+  }
+  /// It is there. Not called, it is as one that runs something.
+  void appear(std::size_t worker) noexcept { slots_[worker].bed.come(); }
+  /// It has been brought, and searches.
+  void come(std::size_t worker) noexcept {
+    appear(worker);
+    slots_[worker].searching.write(search::relied_on);
+  }
+  /// It could not be brought: what it was called for is for another to do. It cannot be called any more. By whoever tried.
+  void excuse(std::size_t worker) noexcept {
+    come(worker);
+    leave(worker);
+    (void)slots_[worker]
+        .bed.try_go();  // unless all have been told that it is the end: then nobody is called any more
+  }
+  /// A worker that does not search goes for good, and cannot be called. Returns false if it has been called, by call(): then it is
+  /// still there.
+  [[nodiscard]] bool try_go(std::size_t worker) noexcept {
+    WEFT_ASSERT(slots_[worker].searching.read() == search::none, "ID3: a worker that searches goes");
+    if (slots_[worker].bed.try_go()) return true;
+    slots_[worker].bed.come();
+    return false;
+  }
+
   // -- Whoever has work -------------------------------------------------------------------------------------------
 
   /// Follows every push into a queue that workers take from: sees to it that somebody comes for it.
@@ -104,11 +164,26 @@ class basic_idle {
     return true;
   }
 
+  /// Calls a worker that is not there. Returns whether the caller is to bring it: otherwise it is there, or on its way.
+  [[nodiscard]] bool try_call_absent(std::size_t worker) noexcept {
+    if (!slots_[worker].bed.is_absent_approx() || !promise_one()) return false;
+    if (beds_.try_win(worker)) return slots_[worker].bed.unpark();
+    wake_one();
+    return false;
+  }
+
+  /// As call(), for a worker that may have gone: then nothing happens.
+  void nudge(std::size_t worker) noexcept { slots_[worker].bed.call(); }
+
   /// Ends the sleep of one worker, or its next: for something that nobody else may take, put where that worker looks each
   /// time that it has slept.
   ///
   /// Ordering:  what was done before is visible to the worker then.
-  void call(std::size_t worker) noexcept { slots_[worker].bed.unpark(); }
+  void call(std::size_t worker) noexcept {
+    WEFT_ASSERT(!slots_[worker].bed.is_absent_approx(),
+                "a worker is called for something of its own, and is not there");
+    slots_[worker].bed.call();
+  }
 
   /// Wakes everybody; nobody sleeps any more.
   ///
@@ -122,7 +197,7 @@ class basic_idle {
                                                        std::memory_order_release, std::memory_order_relaxed);
       if (changed) break;  // [ID-closed] pairs with is_shut_down() and announce()
     }
-    for (std::uint32_t w = 0; w < workers_; ++w) slots_[w].bed.unpark();
+    for (std::uint32_t w = 0; w < workers_; ++w) (void)slots_[w].bed.unpark();  // who is not there stays away
   }
 
   [[nodiscard]] bool is_shut_down() const noexcept {
@@ -131,6 +206,11 @@ class basic_idle {
 
   // -- The workers ------------------------------------------------------------------------------------------------
 
+  /// So many search of their own accord from now on. Anyone's.
+  void set_most_searching(std::uint32_t most) noexcept {
+    most_searching_.store(most, std::memory_order_relaxed);  // relaxed: obeyed late
+  }
+
   /// A worker that has run out of work begins to search, unless enough do: then it goes to sleep at once.
   [[nodiscard]] bool try_search(std::size_t worker) noexcept {
     slot& mine = slots_[worker];
@@ -138,7 +218,7 @@ class basic_idle {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       idle_counts next = idle_word(seen).counts();
-      if (next.searching >= most_searching_) return false;
+      if (next.searching >= most_searching_.load(std::memory_order_relaxed)) return false;
       ++next.searching;
       // relaxed: a searcher relies on nobody, and is relied on by what it does when it stops.
       const bool changed = word_.compare_exchange_weak(seen, idle_word(next).bits(),
@@ -260,10 +340,14 @@ class basic_idle {
 
   // Makes good a promise: wins a sleeper and wakes it, one that does not watch the event loop if there is such a one.
   void wake_one() noexcept {
-    const auto watches_events = [this](std::size_t worker) { return slots_[worker].bed.is_in_loop_approx(); };
-    const std::size_t won = beds_.win(watches_events);
+    // One that watches the event loop is better left there, and one that is not there costs a thread.
+    const auto cost = [this](std::size_t worker) -> unsigned {
+      const basic_parker<Platform>& bed = slots_[worker].bed;
+      return bed.is_absent_approx() ? 2 : bed.is_in_loop_approx() ? 1 : 0;
+    };
+    const std::size_t won = beds_.win(cost);
     wakes_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
-    slots_[won].bed.unpark();
+    if (slots_[won].bed.unpark()) bring_(bring_with_, won);
   }
 
   [[nodiscard]] announced announce(slot& mine) noexcept {
@@ -354,9 +438,11 @@ class basic_idle {
       }
       if (is_shut_down()) return idle_end::closed;
 
-      // Whoever wakes it for work has won its bit before: a token that comes while the bit is there is a call.
-      const bool called = end == park_end::notified && Rules::callers_win_no_bit && beds_.contains(worker);
-      const bool woken = end == park_end::notified && !called;
+      // Whoever wakes it for work has won its bit before, and gives it another token than whoever calls it. One that is called, and whose
+      // bit is won, waits for that token: else it would be given one when it is awake, or gone.
+      const bool called = end == park_end::called && Rules::callers_win_no_bit &&
+                          (Rules::called_awaits_winner || beds_.contains(worker));
+      const bool woken = end == park_end::notified || (end == park_end::called && !called);
       const bool may_not_sleep_on = called || end == park_end::deadline;
       const bool risen = !woken && (may_not_sleep_on ? rise_unless_woken(worker) : try_rise(worker));
       if (woken || (risen && events > 0)) mine.searching.write(search::relied_on);
@@ -375,8 +461,10 @@ class basic_idle {
 
   // Never changes.
   const std::uint32_t workers_;
-  const std::uint32_t most_searching_;
+  typename Platform::template atomic<std::uint32_t> most_searching_;
   const barrier_kind barriers_;
+  bring_function bring_ = nullptr;
+  void* bring_with_ = nullptr;
 
   // Read after every push, written when workers fall idle or are woken.
   alignas(contended_bytes) typename Platform::template atomic<std::uint32_t> word_{0};

@@ -10,6 +10,7 @@
 #include "support/stack_user.hpp"
 
 #include <weft/detail/atomics.hpp>
+#include <weft/execution_context.hpp>
 #include <weft/runtime.hpp>
 #include <weft/suspend.hpp>
 #include <weft/this_fiber.hpp>
@@ -23,6 +24,7 @@
 #include <deque>
 #include <gtest/gtest.h>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <sys/resource.h>
 #include <thread>
@@ -84,7 +86,7 @@ class IdleCostTest : public ::testing::TestWithParam<std::uint32_t> {
     for (const parked_fiber& each : fibers) each.await(1);
   }
 
-  [[nodiscard]] const idle& beds() { return detail::core_of(one)->beds(); }
+  [[nodiscard]] const idle& beds() { return detail::context_of(one)->beds(); }
   /// Resumes one fiber after the other from this thread, each when the one before waits again. `between` comes before each.
   /// Returns how many sleepers were woken for one of them.
   template <class Between>
@@ -149,6 +151,28 @@ TEST_P(IdleProcessTest, WhoHasNothingToDoUsesNoProcessor) {
   EXPECT_LE(used, most_within(length)) << "microseconds: " << used.count();
 }
 
+// The same with eight contexts of several kinds, each of which has run something, and sysmon with them.
+TEST(IdleContexts, UseNoProcessor) {
+  runtime one({.workers = 2});
+  std::vector<std::unique_ptr<execution_context>> others;
+  for (int i = 0; i < 5; ++i)
+    others.push_back(std::make_unique<parallel_context>(one, "parallel", context_options{.workers = {1, 8}}));
+  for (int i = 0; i < 2; ++i) others.push_back(std::make_unique<concurrent_context>(one, "concurrent"));
+  for (const auto& each : others) {
+    for (int i = 0; i < 10; ++i) each->spawn([] { this_fiber::sleep_for(milliseconds(1)); }).join();
+  }
+  constexpr int most_windows = 30;
+  constexpr milliseconds window(500);
+  const auto most_within = [](milliseconds length) { return microseconds(length) / 500; };
+  for (int windows = 0; used_within(window) > most_within(window) && windows < most_windows; ++windows) {
+  }
+  const auto length = milliseconds(testing::is_long_run() ? 5'000 : 1'000);
+  const microseconds used = used_within(length);
+  std::cout << "8 contexts, microseconds of processor time used in " << length.count()
+            << " ms: " << used.count() << std::endl;
+  EXPECT_LE(used, most_within(length)) << "microseconds: " << used.count();
+}
+
 TEST_P(IdleCostTest, OneIsWokenForAnEvent) {
   park(100);
   const double woken = wakings_an_event([this] { testing::await_sleep(one); });
@@ -157,7 +181,8 @@ TEST_P(IdleCostTest, OneIsWokenForAnEvent) {
   if (!forces_migration) {
     EXPECT_GE(woken, 0.99) << "somebody must have been";
   }
-  EXPECT_LE(woken, 1.1);
+  EXPECT_LE(woken, 1.3)
+      << "a second one now and then: sysmon calls it where the first has lost its processor";
 }
 
 // Who loses its processor on the way to bed may have another woken for nothing: so it is the best of a few attempts that counts.

@@ -114,7 +114,7 @@ class device_loop final : public event_loop {
   [[nodiscard]] loop_end wait(time_point deadline, ready_batch& ready) noexcept override {
     poll(ready);
     if (!ready.empty()) return loop_end::ready;
-    const bool told = word_.sleep_until(deadline);
+    const bool told = word_.sleep_until(deadline) != wake_token::none;
     poll(ready);
     if (!ready.empty()) return loop_end::ready;
     return told ? loop_end::interrupted : loop_end::deadline;

@@ -39,8 +39,12 @@ struct idle_rules {
   static constexpr bool last_look = true;
   /// The last searcher, finding work, pays its debt by waking another.
   static constexpr bool finder_pays = true;
+  /// A worker that is called, and whose bit was won, waits for the token of whoever has won it.
+  static constexpr bool called_awaits_winner = true;
   /// A worker that is called gets up by itself.
   static constexpr bool callers_win_no_bit = true;
+  /// Whoever enrolls a worker that is not there looks for work that it could be called for.
+  static constexpr bool enroller_looks = true;
 };
 
 /// What whoever has pushed owes.
@@ -88,6 +92,16 @@ struct idle_counts {
       return announce_duty::last_look;
     }
     searching = others;
+    debt = debt || Rules::sleeper_leaves_debt;
+    return announce_duty::sleep;
+  }
+
+  /// A worker that is not there can be called from now on. Returns whether whoever does this must look around, since nobody
+  /// searches.
+  template <class Rules>
+  [[nodiscard]] constexpr announce_duty enroll() noexcept {
+    ++sleeping;
+    if (searching == 0) return announce_duty::last_look;
     debt = debt || Rules::sleeper_leaves_debt;
     return announce_duty::sleep;
   }

@@ -7,6 +7,7 @@
 #include "sched/identity.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/pool.hpp"
+#include "sched/queue_probe.hpp"
 #include "sched/unobserved.hpp"
 #include "stack/registry.hpp"
 #include "stack/usage.hpp"
@@ -90,10 +91,15 @@ WEFT_ALWAYS_INLINE fiber& stack_for(worker& here, runnable next) noexcept {
   in->fail(detail::error_in(failed.body));
 }
 
+[[gnu::cold, gnu::noinline]] void leave_behind(task& ended) noexcept {
+  if (ended.has(task_mark::has_extras)) ended.own_extras().locals.clear();
+  while (ended.has(task_mark::wrapped)) pool::leave_wrapper(ended);
+}
+
 // What is left to be done when a task has ended in one way or another: shows its outcome, and lets go of its record. What it leaves
 // behind may spawn and wait as it goes: so this is done as the task, too.
 WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexcept {
-  if (!WEFT_LIKELY(!ended.has(task_mark::has_extras))) ended.own_extras().locals.clear();
+  if (!WEFT_LIKELY(!ended.has_any(task_mark::has_extras, task_mark::wrapped))) leave_behind(ended);
   ended.note_progress(outcome);
   const task_ending ending =
       ended.handle.finish();  // from here on the record may be gone, unless nobody holds it
@@ -101,7 +107,7 @@ WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexc
     if (!WEFT_LIKELY(outcome != task_outcome::error))
       dispose_of_error(ended, nursery_core::from(ending.owner));
     clear_result(ended, outcome);
-    ended.home().drop_extras(ended);
+    ended.all().drop_extras(ended);
     release_edge(ended.record_edge());
     if (ending.owner != 0) release_edge(nursery_core::from(ending.owner));
   }
@@ -109,11 +115,11 @@ WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexc
 }
 
 // What a task does, from its first moment to its last touch of its record: nobody but itself is seen to do it.
-[[gnu::noinline]] task_ending carry_out(fiber& self, task& fresh) noexcept {
+[[gnu::noinline]] task_ending carry_out(const worker& here, fiber& self, task& fresh) noexcept {
   acquire_edge(fresh.record_edge());
   task_outcome outcome = task_outcome::cancelled;
   fresh.note_progress(task_outcome::begun);
-  if (WEFT_LIKELY(!is_asked_to_stop(fresh))) {
+  if (WEFT_LIKELY(!is_asked_to_stop(fresh, here))) {
     outcome = fresh.code->run(fresh.body);
   } else {
     fresh.code->drop(fresh.body);
@@ -125,12 +131,12 @@ WEFT_ALWAYS_INLINE task_ending conclude(task& ended, task_outcome outcome) noexc
 }
 
 // Runs a task to its end, as a plain call. When this returns, the stack may be another worker's.
-WEFT_UNWATCHED void run_task(fiber& self, task& fresh, void* edge) noexcept {
+WEFT_UNWATCHED void run_task(const worker& on, fiber& self, task& fresh, void* edge) noexcept {
   self.running = &fresh;
   task_ending ending{};
   {
     const task_identity itself(self, edge);
-    ending = carry_out(self, fresh);
+    ending = carry_out(on, self, fresh);
   }
   worker& here = *current_worker();
   pool::end(here, fresh, ending);
@@ -159,10 +165,10 @@ WEFT_UNWATCHED [[gnu::noinline]] void run_measured(fiber& self, task& fresh) noe
   const source_site where = fresh.spawned_at();
   stack.deepest = 0;
   if (stack.holds(below)) paint_below(stack, below);
-  run_task(self, fresh, fresh.spawn_edge());
+  run_task(*current_worker(), self, fresh, fresh.spawn_edge());
   if (!stack.holds(below)) return;
   (void)measure_depth(stack, below);
-  current_worker()->of().depths().note(where, stack.deepest, stack.size());
+  current_worker()->all().depths().note(where, stack.deepest, stack.size());
 }
 
 // A task that has asked for a stack of its own begins there, as the only one.
@@ -182,7 +188,7 @@ WEFT_UNWATCHED [[gnu::noinline]] void begin_specially(fiber& self, task& fresh) 
   if (fresh.has(task_mark::own_stack) && !self.is_for_one) return begin_on_own_stack(self, fresh);
   if (here.is_short_of_stacks()) return here.of().put_off({runnable::kind::task, &fresh});
   if (fresh.has(task_mark::measured)) return run_measured(self, fresh);
-  run_task(self, fresh, fresh.spawn_edge());
+  run_task(here, self, fresh, fresh.spawn_edge());
 }
 
 // The stack of such a task goes when it has ended.
@@ -250,11 +256,14 @@ WEFT_UNWATCHED void run_taken_arm(fiber& self, detail::join_job& arm) noexcept {
     record = here.new_record();
   }
   task& made = **record;
-  made.begin_life(join_arm_code, caller->site.load(std::memory_order_relaxed), nullptr);
+  made.begin_life(join_arm_code, caller->site.load(std::memory_order_relaxed), here.usual(), nullptr);
   made.set_context(share_context_around(*caller, arm));
   new (made.body) detail::join_job*(&arm);
+  const bool is_asked_to_stop =
+      !WEFT_LIKELY(!caller->has(task_mark::wrapped)) && pool::enter_wrapper_of(*caller, made);
   pool::adopt(here, made);
-  run_task(self, made, &arm);
+  if (is_asked_to_stop) made.cancel.request();
+  run_task(here, self, made, &arm);
 }
 
 // -- Going on upon another stack ----------------------------------------------------------------------------------------
@@ -305,7 +314,7 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
         } else if (here.is_short_of_stacks()) {
           here.of().put_off(next);
         } else {
-          run_task(self, task_in(next), task_in(next).spawn_edge());
+          run_task(here, self, task_in(next), task_in(next).spawn_edge());
         }
         if (!WEFT_LIKELY(!self.is_for_one)) end_of_own_stack(self);
         break;
@@ -317,20 +326,23 @@ WEFT_UNWATCHED void fiber_entry(void* raw) {
         }
         break;
       case runnable::kind::leave: give_way(self, here.native); break;
+      case runnable::kind::probe: queue_probe::in(next).arrive(default_platform::clock().now()); break;
       case runnable::kind::call: run_call(self, *static_cast<stack_call*>(next.address())); break;
       default: WEFT_CHECK(false, "a runnable of a kind that no worker runs");
     }
   }
 }
 
+bool is_join_arm(const task& one) noexcept { return one.code == &join_arm_code; }
+
 const void* function_of(const task& one) noexcept {
-  if (one.code != &join_arm_code) return reinterpret_cast<const void*>(one.code->run);
+  if (!is_join_arm(one)) return reinterpret_cast<const void*>(one.code->run);
   const detail::join_job& arm = **reinterpret_cast<detail::join_job* const*>(one.body);
   return reinterpret_cast<const void*>(arm.run);
 }
 
 void fail_on_low_stack(const worker& here) {
-  if (here.of().options().fails_tasks_that_overflow) fail(errc::stack_overflow);
+  if (here.all().options().fails_tasks_that_overflow) fail(errc::stack_overflow);
 }
 
 // What was in the body of the task, its closure, is left there with all else that is abandoned. What else it leaves may spawn and wait
@@ -344,11 +356,11 @@ void abandon(worker& here, fiber& gone) noexcept {
     fiber& stack = *std::exchange(each, each->depth == 0 ? nullptr : each->below);
     stack.running = nullptr;
     if (stack.depth != 0) clear_identity(stack);  // it had that of the lowest one
-    here.of().keep_abandoned(stack);
+    here.all().keep_abandoned(stack);
   }
   self.running = &failed;
   task_outcome outcome = task_outcome::error;
-  if (failed.code == &join_arm_code) {  // its caller has the error
+  if (is_join_arm(failed)) {  // its caller has the error
     detail::join_job& arm = **reinterpret_cast<detail::join_job**>(failed.body);
     arm.run(arm, &error);
     outcome = end_join_arm(arm);
@@ -386,7 +398,22 @@ WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void give_way_to_any(task& sel
   do_not_end_with_a_call();
 }
 
+WEFT_UNWATCHED void go_to(task& self, pool& there) noexcept {
+  check_no_lock_held(self);
+  const runtime_section in;
+  worker& here = *current_worker();
+  while (self.has(task_mark::wrapped)) pool::leave_wrapper(self);
+  self.belong_to(there.usual(), there.inner() != nullptr);
+  fiber& to = stack_for(here, here.pick());
+  self.on = &running_fiber(here);
+  here.leave_duty(worker::duty::move_out, &self);
+  self.note_progress(task_outcome::none);
+  switch_context<switch_edge::unordered>(here, *self.on, to);
+  arrive_again();
+}
+
 WEFT_UNWATCHED void let_children_run(task& self) noexcept {
+  check_no_lock_held(self);
   const runtime_section in;
   worker& here = *current_worker();
   fiber& to = here.take_spare();
@@ -428,6 +455,15 @@ namespace {
 
 }  // namespace
 
+void this_fiber::checkpoint() {
+  impl::worker* const here = impl::current_worker();
+  if (here == nullptr || here->current == &here->native) return;
+  if (!WEFT_LIKELY(!impl::is_asked_to_stop(*impl::running_fiber(*here).running, *here))) stop_as_asked();
+  if (WEFT_LIKELY(!here->take_yield_request())) return;
+  here->all().watcher().note_awake();  // which may have gone to sleep while this worker was blocked
+  if (impl::running_fiber(*here).running->no_suspend == 0) yield();
+}
+
 // Here, and not in a function that calls another: a processor guesses wrongly where the frames above a switch return to, and
 // each costs as much as all the rest. And in one piece: to guess where this returns to, some remember no more than a few jumps.
 WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
@@ -436,8 +472,9 @@ WEFT_RETURNS_BY_JUMP WEFT_UNWATCHED WEFT_SWITCHES void this_fiber::yield() {
   impl::worker& here = *found;
   impl::fiber& mine = impl::running_fiber(here);
   impl::task& self = *mine.running;
-  if (!WEFT_LIKELY(!impl::is_asked_to_stop(self))) stop_as_asked();
+  if (!WEFT_LIKELY(!impl::is_asked_to_stop(self, here))) stop_as_asked();
   WEFT_CHECK(self.no_suspend == 0, "a task yields although a no_suspend forbids it to wait");
+  impl::check_no_lock_held(self);
   impl::check_stack(here);
   const impl::runtime_section in;
   const impl::runnable next = here.try_change_places(self);

@@ -63,6 +63,9 @@ WEFT_SWITCHES void leave_until_claimed(task& self) noexcept;
 /// Gives way to whatever has its turn, if anything has.
 WEFT_SWITCHES void give_way_to_any(task& self) noexcept;
 
+/// Goes on in another pool, which has counted the task in.
+WEFT_SWITCHES void go_to(task& self, pool& there) noexcept;
+
 /// A task has spawned so many that wait on its worker: they go first, for a while.
 WEFT_SWITCHES void let_children_run(task& self) noexcept;
 
@@ -72,6 +75,8 @@ WEFT_SWITCHES void let_children_run(task& self) noexcept;
 
 /// The user's function that a task was made for: where its code lies.
 [[nodiscard]] const void* function_of(const task& one) noexcept;
+/// Whether it is the second half of a join, which another worker has taken.
+[[nodiscard]] bool is_join_arm(const task& one) noexcept;
 
 /// The task that stood on the fiber is not to go on: it has failed.
 void abandon(worker& here, fiber& gone) noexcept;

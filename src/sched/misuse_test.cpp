@@ -96,7 +96,7 @@ TEST(Misuse, OptionsThatAreNone) {
   EXPECT_EQ(said_of({.victims = static_cast<victim_order>(9)}),
             "runtime_options::victims is 9; its enumerators are numbered from 0 to 2");
   EXPECT_EQ(said_of({.fresh = static_cast<placement>(9)}),
-            "runtime_options::fresh is 9; its enumerators are numbered from 0 to 1");
+            "runtime_options::fresh is 9; its enumerators are numbered from 0 to 2");
   EXPECT_EQ(said_of({.runs_on = static_cast<runs_on>(9)}),
             "runtime_options::runs_on is 9; its enumerators are numbered from 0 to 1");
   EXPECT_EQ(said_of({.at_end = static_cast<leftovers>(9)}),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "sched/await.hpp"
+#include "sched/default_runtime.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/runtime_core.hpp"
 #include "sched/spawn_here.hpp"
@@ -28,9 +29,9 @@ void nursery_core::count_out(std::uint64_t ended) noexcept {
 
 void nursery_core::cancel() noexcept {
   children_.cancel.request();
-  if (home_.is_forked()) return;  // its children are in the parent
-  cancel_flag::settle(home_.barriers());
-  home_.wake_cancelled(as_owner());
+  if (all_.is_forked()) return;  // its children are in the parent
+  cancel_flag::settle(all_.barriers());
+  all_.wake_cancelled(as_owner());
 }
 
 void nursery_core::fail(std::exception_ptr why) noexcept {
@@ -56,9 +57,9 @@ bool nursery_core::close(bool is_cancelled) noexcept {
   if (is_cancelled) cancel();
   if (!children_.close()) {
     task* const self = current_task();
-    check_can_be_awaited(home_, self);
+    check_can_be_awaited(all_, self);
     if (self == nullptr) {
-      await_on_thread(home_, children_.wait_word());
+      await_on_thread(all_, children_.wait_word());
     } else if (!await_in_task(*self, children_.wait_word(), wait_kind::cancellable)) {
       if (!std::exchange(is_cancelled, true)) cancel();
       (void)await_in_task(*self, children_.wait_word(), wait_kind::shielded);
@@ -81,29 +82,44 @@ nursery_core& inside(nursery_state& state) noexcept {
   return *std::launder(reinterpret_cast<nursery_core*>(state.bytes));
 }
 
+// The worker that a child can simply be spawned on; null where it is not there that it runs.
+WEFT_ALWAYS_INLINE impl::worker* worker_for_child(const nursery_core& of) noexcept {
+  impl::worker* const here = impl::current_worker();
+  if (here == nullptr) return nullptr;
+  const bool is_there = of.only() == nullptr ? here->spawns_here() && &here->all() == &of.all()
+                                             : impl::is_at_home(*here, *of.only());
+  return is_there ? here : nullptr;
+}
+
+context_core* home_for_child(const nursery_core& of) noexcept {
+  if (of.only() != nullptr) return static_cast<context_core*>(of.only());
+  impl::worker* const here = of.all().worker_here();
+  return static_cast<context_core*>(here != nullptr ? &impl::home_of_children(*here) : of.all().first());
+}
+
 }  // namespace
 
-void open_nursery(nursery_state& made, runtime_core* in) {
+void open_nursery(nursery_state& made, context_core* in) {
   const impl::task* const owner = impl::current_task();
-  if (in == nullptr && owner == nullptr) impl::fail(errc::no_runtime);
-  impl::pool& home = in != nullptr ? *in : owner->home();
-  new (made.bytes) nursery_core(home, owner);
+  impl::commons& all = in != nullptr ? in->all() : owner != nullptr ? owner->all() : impl::default_runtime();
+  new (made.bytes) nursery_core(all, in, owner);
 }
 
 task_record& new_child(nursery_state& of, const task_code& code, packed_site site) {
-  return new_task(static_cast<runtime_core*>(&inside(of).home()), code, site);
+  return new_task(home_for_child(inside(of)), code, site);
 }
 
 void begin_child(nursery_state& of, task_record& made) {
   nursery_core& in = inside(of);
-  if (WEFT_LIKELY(in.home().begin(inside(made), &in))) return;
+  impl::task& child = inside(made);
+  if (WEFT_LIKELY(child.home().begin(child, &in))) return;
   in.count_out(1);
-  impl::fail(in.home().refusal());
+  impl::fail(in.all().refusal());
 }
 
 void spawn_child_words(nursery_state& of, const task_code& code, packed_site site, closure_words closure) {
   nursery_core& in = inside(of);
-  if (impl::worker* const here = in.home().worker_here(); WEFT_LIKELY(here != nullptr)) {
+  if (impl::worker* const here = worker_for_child(in); WEFT_LIKELY(here != nullptr)) {
     impl::check_stack(*here);
     (void)impl::spawn_here(*here, &in, code, site, closure);
     return;
@@ -119,7 +135,7 @@ void fail_nursery(nursery_state& of, std::exception_ptr why) noexcept { inside(o
 
 void close_nursery(nursery_state& ended, bool is_cancelled) {
   nursery_core& in = inside(ended);
-  if (in.home().is_forked()) impl::fail(errc::forked);  // its children are in the parent
+  if (in.all().is_forked()) impl::fail(errc::forked);  // its children are in the parent
   is_cancelled = in.close(is_cancelled);
   const std::exception_ptr failed = in.first_failure();
   in.~nursery_core();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nursery_core — a nursery: its children's count, their failures, and where they run.
+// nursery_core — a nursery: its children's count, their failures, and where they run: in one execution context, or each in that of who
+// spawns it.
 #pragma once
 
 #include "sched/task.hpp"
@@ -12,13 +13,16 @@
 
 namespace weft::impl {
 
+class commons;
 class pool;
 
 class nursery_core {
  public:
   using task_group = basic_task_group<default_platform, waiter_word>;
 
-  nursery_core(pool& home, const task* owner) noexcept : home_(home), owner_(owner) {}
+  /// `only`: where its children run; null: where those run who spawn them.
+  nursery_core(commons& all, pool* only, const task* owner) noexcept
+      : all_(all), only_(only), owner_(owner) {}
   nursery_core(const nursery_core&) = delete;
   nursery_core& operator=(const nursery_core&) = delete;
   ~nursery_core();
@@ -44,7 +48,8 @@ class nursery_core {
   [[nodiscard]] std::exception_ptr first_failure() const noexcept;
 
   [[nodiscard]] bool is_cancelled() const noexcept { return children_.cancel.requested(); }
-  [[nodiscard]] pool& home() const noexcept { return home_; }
+  [[nodiscard]] commons& all() const noexcept { return all_; }
+  [[nodiscard]] pool* only() const noexcept { return only_; }
 
   /// As what a child's handle word says of it.
   [[nodiscard]] std::uintptr_t as_owner() const noexcept { return reinterpret_cast<std::uintptr_t>(this); }
@@ -60,17 +65,11 @@ class nursery_core {
     failure* earlier = nullptr;
   };
 
-  pool& home_;
+  commons& all_;
+  pool* const only_;
   const task* const owner_;
   default_platform::atomic<failure*> failures_{nullptr};  // the latest; they last as long as the nursery
   task_group children_;
 };
-
-/// Whether a task was asked to stop, by itself or with its siblings.
-[[nodiscard]] inline bool is_asked_to_stop(const task& one) noexcept {
-  if (!WEFT_LIKELY(!one.cancel.requested())) return true;
-  const nursery_core* const in = nursery_core::of(one);
-  return in != nullptr && in->is_cancelled();
-}
 
 }  // namespace weft::impl

@@ -294,10 +294,6 @@ TEST_P(NurseryTest, APlainThreadMayOpenOneInARuntime) {
   EXPECT_EQ(count.load(), 1000);
 }
 
-TEST(Nursery, OutsideOfARuntimeIsAnError) {
-  EXPECT_THROW(nursery([](nursery&) {}), std::system_error);
-}
-
 TEST_P(NurseryTest, LeavesNoClosureBehind) {
   const auto counted = std::make_shared<int>(0);
   run([&counted] {

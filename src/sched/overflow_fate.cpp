@@ -61,7 +61,7 @@ const stack_owner whoever_runs{.now_on = &task_on};
 overflow_verdict decide_on_overflow(const overflow_event& event) noexcept {
   constexpr std::ptrdiff_t red_zone = 256;
   worker* const here = current_worker();
-  if (here == nullptr || !here->of().options().fails_tasks_that_overflow ||
+  if (here == nullptr || !here->all().options().fails_tasks_that_overflow ||
       !may_be_abandoned(*here, interrupted_by_signal(event.signal_context).instruction))
     return overflow_verdict::abort;
   auto* const high = const_cast<char*>(static_cast<const char*>(here->native.lowest_in_use())) - red_zone;

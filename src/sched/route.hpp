@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// route — which queue a task waits in when it is ready: a usual one, that of another priority, or that of one worker alone.
+// route — where a task waits when it is ready: in which execution context, and there in a usual queue, in that of another
+// priority, in that of one worker alone, or wherever the context itself puts it.
 //
-// Thread safety: belongs to whoever has the task: who spawns it, runs it, or has claimed its wait.
+// Thread safety: as for any value.
 #pragma once
 
 #include <weft/spawn_options.hpp>
@@ -11,28 +12,57 @@
 
 namespace weft::impl {
 
+/// Names an execution context while it lives, among all of the process. 0 names none.
+using context_id = std::uint16_t;
+
 class route {
  public:
   constexpr route() noexcept = default;
-  constexpr explicit route(priority lane) noexcept : bits_(static_cast<std::uint8_t>(lane)) {}
+  constexpr explicit route(context_id home, priority lane = priority::normal) noexcept
+      : word_(home | static_cast<std::uint32_t>(lane) << home_bits) {}
 
-  /// One look that says: nothing special.
-  [[nodiscard]] constexpr bool is_usual() const noexcept { return bits_ == 0; }
+  /// One comparison that says: the same context, and as usual there.
+  friend constexpr bool operator==(route, route) noexcept = default;
 
-  [[nodiscard]] constexpr priority lane() const noexcept { return static_cast<priority>(bits_ & lane_mask); }
-
+  [[nodiscard]] constexpr context_id home() const noexcept { return static_cast<context_id>(word_); }
+  /// Nothing special.
+  [[nodiscard]] constexpr bool is_usual() const noexcept { return word_ >> home_bits == 0; }
+  [[nodiscard]] constexpr priority lane() const noexcept {
+    return static_cast<priority>((word_ & lane_mask) >> home_bits);
+  }
   /// Whether it goes on nowhere but on the worker that its fiber says.
-  [[nodiscard]] constexpr bool is_pinned() const noexcept { return (bits_ & pinned) != 0; }
-  constexpr void pin() noexcept { bits_ |= pinned; }
-  constexpr void unpin() noexcept { bits_ &= lane_mask; }
+  [[nodiscard]] constexpr bool is_pinned() const noexcept { return (word_ & pinned_bit) != 0; }
+
+  /// Whether its context itself says when and where it runs (sched/arranged.cpp).
+  [[nodiscard]] constexpr bool is_arranged() const noexcept { return (word_ & arranged_bit) != 0; }
+
+  /// The same, but for one thing.
+  [[nodiscard]] constexpr route pinned() const noexcept { return from_word(word_ | pinned_bit); }
+  [[nodiscard]] constexpr route unpinned() const noexcept { return from_word(word_ & ~pinned_bit); }
+  [[nodiscard]] constexpr route in(priority lane) const noexcept {
+    return from_word((word_ & ~lane_mask) | static_cast<std::uint32_t>(lane) << home_bits);
+  }
+  [[nodiscard]] constexpr route arranged() const noexcept { return from_word(word_ | arranged_bit); }
+  /// The usual way of another context, in the same lane.
+  [[nodiscard]] constexpr route into(route usual) const noexcept {
+    return from_word((word_ & lane_mask) | (usual.word_ & ~lane_mask));
+  }
 
  private:
-  static constexpr std::uint8_t lane_mask = 3;
-  static constexpr std::uint8_t pinned = 4;
-  static_assert(static_cast<std::uint8_t>(priority::normal) == 0 &&
-                static_cast<std::uint8_t>(priority::low) <= lane_mask);
+  static constexpr unsigned home_bits = 16;
+  static constexpr std::uint32_t lane_mask = 3U << home_bits;
+  static constexpr std::uint32_t pinned_bit = 4U << home_bits;
+  static constexpr std::uint32_t arranged_bit = 8U << home_bits;
+  static_assert(static_cast<std::uint32_t>(priority::normal) == 0 &&
+                static_cast<std::uint32_t>(priority::low) <= lane_mask >> home_bits);
 
-  std::uint8_t bits_ = 0;
+  [[nodiscard]] static constexpr route from_word(std::uint32_t word) noexcept {
+    route made;
+    made.word_ = word;
+    return made;
+  }
+
+  std::uint32_t word_ = 0;  // the context in the low half, what is special above it
 };
 
 }  // namespace weft::impl

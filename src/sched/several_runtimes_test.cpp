@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr runtime_options one_worker{.workers = 1, .at_end = leftovers::awaited};
+const runtime_options one_worker{.workers = 1, .at_end = leftovers::awaited};
 
 // Whatever the inner one waits for at its end, the worker of the outer one goes on: else this hangs.
 TEST(SeveralRuntimes, TheEndOfAnInnerOneLeavesTheWorkerToOthers) {

@@ -13,10 +13,11 @@ using testing::model_pool;
 using testing::model_task;
 using testing::pool_rules;
 
-constexpr auto does_nothing = [](model_task&) {};
+constexpr auto does_nothing = [](std::size_t /*worker*/, model_task&) {};
 /// Until it is asked to stop: if nobody asked it, nothing would ever happen again.
-template <class Pool>
-constexpr auto waits_for_ever = [](model_task& self) { Pool::wait_for_ever(self); };
+constexpr auto waits_for_ever_in(auto& pool) {
+  return [&pool](std::size_t worker, model_task& self) { pool.wait_for_ever(worker, self); };
+}
 
 /// Strangers come while the pool is drained; whoever is let in wakes the worker of its own.
 template <std::size_t Strangers, class Rules>
@@ -43,7 +44,7 @@ void stranger_and_stopper(world& in) {
   using pool = model_pool<1, Rules>;
   auto& p = in.make<pool>();
   in.thread("stranger", [&p] { (void)p.begin_of_stranger(p.tasks[0]); });
-  in.thread("worker", [&p] { p.run_when_there(0, p.tasks[0], waits_for_ever<pool>); });
+  in.thread("worker", [&p] { p.run_when_there(0, p.tasks[0], waits_for_ever_in(p)); });
   in.thread("stops", [&p] {
     p.census.close();
     p.cancel_all();
@@ -70,7 +71,7 @@ void parent_and_stopper(world& in) {
     p.end(0, parent);
     p.go_to_sleep();
   });
-  in.thread("worker", [&p, &child] { p.run_when_there(1, child, waits_for_ever<pool>); });
+  in.thread("worker", [&p, &child] { p.run_when_there(1, child, waits_for_ever_in(p)); });
   in.thread("stops", [&p] {
     p.cancel_all();
     p.drain();
@@ -90,7 +91,7 @@ void arm_and_stopper(world& in) {
   p.rows[0].begin();  // the caller, which ends after its arm
   in.thread("thief", [&p] {
     p.adopt(1, p.tasks[0]);
-    pool::wait_for_ever(p.tasks[0]);
+    p.wait_for_ever(1, p.tasks[0]);
     p.end(1, p.tasks[0]);
     p.rows[1].end();
     p.go_to_sleep();
@@ -130,38 +131,37 @@ MODEL_FINDS(PlantedShutdownModel, AStrangerIsOverlooked, "after the pool was dra
   strangers_and_drainer<1, strangers_without_barrier>(world);
 }
 
-/// As it was once: children are asked by parents that were asked, and a walk that finds nobody new is taken for the last.
-struct relies_on_parents : pool_rules {
-  static constexpr bool spawner_looks_at_the_sign = false;
-  static constexpr bool walks_again = true;
+/// As it was once: each task is asked by a walk over all of them. One that is begun behind the back of the walk is not.
+struct asks_tasks : pool_rules {
+  static constexpr bool asks_workers = false;
 };
 MODEL_FINDS(PlantedShutdownModel, AParentEndsBehindTheBackOfTheWalk, "livelock") {
   world.is_large(0);
-  parent_and_stopper<relies_on_parents>(world);
+  parent_and_stopper<asks_tasks>(world);
 }
 MODEL_FINDS(PlantedShutdownModel, AStrangersTaskIsNotAskedToStop, "livelock") {
   world.is_large(0);
-  stranger_and_stopper<relies_on_parents>(world);
+  stranger_and_stopper<asks_tasks>(world);
 }
-MODEL_FINDS(PlantedShutdownModel, AnArmIsNotAskedToStop, "livelock") {
-  arm_and_stopper<relies_on_parents>(world);
-}
+MODEL_FINDS(PlantedShutdownModel, AnArmIsNotAskedToStop, "livelock") { arm_and_stopper<asks_tasks>(world); }
 
 struct stopper_without_barrier : pool_rules {
-  struct stop : stop_rules {
-    static constexpr bool stopper_has_barrier = false;
+  struct cancel : cancel_rules {
+    static constexpr bool canceller_has_barrier = false;
   };
 };
 MODEL_FINDS(PlantedShutdownModel, AStopperWithoutItsBarrier, "livelock") {
   world.is_large(1);
   parent_and_stopper<stopper_without_barrier>(world);
 }
-struct spawner_without_barrier : pool_rules {
-  static constexpr bool spawner_has_barrier = false;
+struct waiter_without_barrier : pool_rules {
+  struct cancel : cancel_rules {
+    static constexpr bool waiter_has_barrier = false;
+  };
 };
-MODEL_FINDS(PlantedShutdownModel, ASpawnerWithoutItsBarrier, "livelock") {
+MODEL_FINDS(PlantedShutdownModel, AWaiterWithoutItsBarrier, "livelock") {
   world.is_large(1);
-  parent_and_stopper<spawner_without_barrier>(world);
+  parent_and_stopper<waiter_without_barrier>(world);
 }
 struct counts_too_late : pool_rules {
   static constexpr bool counts_before_publishing = false;

@@ -7,7 +7,7 @@
 // and promises together. A bit is set once per sleep and cleared once, by a read-modify-write, so that no sleeper is
 // woken twice, and nothing can be mistaken for something that was there before.
 //
-// Thread safety: add(), try_remove() and contains() of a bit by its worker; win() by whoever holds a promise.
+// Thread safety: add(), try_remove() and contains() of a bit by its worker; win() and try_win() by whoever holds a promise.
 // Invariants:   SS1  as many bits as sleepers that are counted and promises that are open, or more
 #pragma once
 
@@ -37,16 +37,23 @@ class basic_sleeper_set {
     return (before & bit_of(worker)) != 0;
   }
 
-  /// Whether the bit is there, as far as one can tell. Once it is not, it will not be, until its worker adds it again.
-  [[nodiscard]] bool contains(std::size_t worker) const noexcept {
-    return (word_of(worker).load(std::memory_order_acquire) & bit_of(worker)) != 0;  // [ID-won]
+  /// Wins a certain one, for a promise that the caller holds: whether it was there still.
+  [[nodiscard]] bool try_win(std::size_t worker) noexcept {
+    const std::uint64_t before = word_of(worker).fetch_and(~bit_of(worker), std::memory_order_relaxed);
+    return (before & bit_of(worker)) != 0;
   }
 
-  /// Wins a sleeper, for a promise that the caller holds: the first that is not spared, or one that is.
-  template <class Spared>
-  [[nodiscard]] std::size_t win(Spared&& spared) noexcept {
+  /// Whether the bit is there, as far as one can tell. Once it is not, it will not be, until its worker adds it again; and the token of
+  /// whoever has won it is on the way.
+  [[nodiscard]] bool contains(std::size_t worker) const noexcept {
+    return (word_of(worker).load(std::memory_order_relaxed) & bit_of(worker)) != 0;
+  }
+
+  /// Wins a sleeper, for a promise that the caller holds: one of those with the least cost, if it can; zero is the least there is.
+  template <class Cost>
+  [[nodiscard]] std::size_t win(Cost&& cost) noexcept {
     for (;;) {
-      if (const std::optional<std::size_t> won = sweep(spared)) return *won;
+      if (const std::optional<std::size_t> won = sweep(cost)) return *won;
       Platform::pause();  // others have won what we saw; what is ours was set behind our back
     }
   }
@@ -55,30 +62,27 @@ class basic_sleeper_set {
   static constexpr std::size_t word_bits = 64;
   static constexpr std::size_t words = (Capacity + word_bits - 1) / word_bits;
 
-  template <class Spared>
-  [[nodiscard]] std::optional<std::size_t> sweep(Spared&& spared) noexcept {
-    std::optional<std::size_t> last_resort;
+  template <class Cost>
+  [[nodiscard]] std::optional<std::size_t> sweep(Cost&& cost) noexcept {
+    std::optional<std::size_t> cheapest;
+    unsigned least = 0;
     for (std::size_t w = 0; w < words; ++w) {
       std::uint64_t there = words_[w].load(std::memory_order_relaxed);
       // With one word there is nothing to be behind, and SS1 can be seen.
       WEFT_ASSERT(words > 1 || there != 0, "SS1: a sleeper was promised, and there is none");
       for (; there != 0; there &= there - 1) {
         const std::size_t worker = w * word_bits + static_cast<std::size_t>(std::countr_zero(there));
-        if (spared(worker)) {
-          last_resort = worker;
-        } else if (try_win(worker)) {
-          return worker;
+        const unsigned now = cost(worker);
+        if (now == 0) {
+          if (try_win(worker)) return worker;
+        } else if (!cheapest || now < least) {
+          cheapest = worker;
+          least = now;
         }
       }
     }
-    if (last_resort && try_win(*last_resort)) return last_resort;
+    if (cheapest && try_win(*cheapest)) return cheapest;
     return std::nullopt;
-  }
-
-  [[nodiscard]] bool try_win(std::size_t worker) noexcept {
-    // release: a sleeper that finds its bit gone knows of the promise that it was won for. [ID-won] pairs with contains()
-    const std::uint64_t before = word_of(worker).fetch_and(~bit_of(worker), std::memory_order_release);
-    return (before & bit_of(worker)) != 0;
   }
 
   [[nodiscard]] auto& word_of(std::size_t worker) noexcept { return words_[worker / word_bits]; }

@@ -49,7 +49,7 @@ TEST(Stacks, WhoSleepsKeepsNoneForLater) {
   for (const resumer& each : by) each.resume();
   for (auto& each : tasks) each.join();
   testing::await_sleep(one);
-  EXPECT_LE(detail::core_of(one)->stacks().taken, most_spare + 1) << "and the one that it sleeps on";
+  EXPECT_LE(detail::core_of(one)->stacks().stats().taken, most_spare + 1) << "and the one that it sleeps on";
 }
 
 TEST(StackUse, IsKnownByThePlaceWhereTasksAreSpawned) {

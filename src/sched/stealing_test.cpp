@@ -2,6 +2,7 @@
 
 #include "base/rng.hpp"
 #include "sched/runtime_core.hpp"
+#include "support/on_workers.hpp"
 #include "support/seed.hpp"
 
 #include <weft/join.hpp>
@@ -27,7 +28,9 @@ namespace {
 
 std::uint64_t total(const runtime& of, std::uint64_t worker_statistics::*what) {
   std::uint64_t sum = 0;
-  for (const worker_statistics& each : of.statistics()) sum += each.*what;
+  for (const runtime_statistics all = of.statistics();
+       const worker_statistics& each : all.contexts.front().workers)
+    sum += each.*what;
   return sum;
 }
 
@@ -42,7 +45,12 @@ class StealingTest : public ::testing::TestWithParam<std::tuple<victim_order, pl
  protected:
   static runtime_options options() {
     const auto [victims, fresh, attempts] = GetParam();
-    return {.workers = 4, .seed = 1, .victims = victims, .fresh = fresh, .steal_attempts = attempts};
+    return {.workers = 4,
+            .seed = 1,
+            .victims = victims,
+            .fresh = fresh,
+            .steal_attempts = attempts,
+            .autoscale = testing::never_more};
   }
 };
 INSTANTIATE_TEST_SUITE_P(, StealingTest,
@@ -90,7 +98,7 @@ TEST_P(StealingTest, WhatOneWorkerHasOthersGet) {
 }
 
 TEST(Stealing, WithoutItEachWorkerKeepsWhatItsTasksSpawn) {
-  runtime one({.workers = 3, .steal = false});
+  runtime one({.workers = 3, .steal = false, .autoscale = testing::never_more});
   one.spawn([] {
        const auto here = std::this_thread::get_id();
        std::atomic<int> elsewhere{0};
@@ -110,12 +118,46 @@ TEST(Stealing, WithoutItEachWorkerKeepsWhatItsTasksSpawn) {
 
 // What comes from outside finds a worker also then, again and again, though all of them sleep in between.
 TEST(Stealing, WithoutItStrangersAreServed) {
-  runtime one({.workers = 3, .steal = false});
+  runtime one({.workers = 3, .steal = false, .autoscale = testing::never_more});
   for (int i = 0; i < 200; ++i) EXPECT_EQ(one.spawn([i] { return i; }).join(), i);
 }
 
+// One that sleeps is not woken for what another spawns, but looks around by itself.
+TEST(Stealing, WithoutWakingNobodyIsTold) {
+  runtime one({.workers = 2,
+               .idle_poll = std::chrono::hours(1),
+               .wake_on_spawn = false,
+               .autoscale = testing::never_more});
+  const auto wakes = [&one] { return one.statistics().contexts.front().wakes; };
+  one.spawn([&wakes] {
+       std::this_thread::sleep_for(
+           std::chrono::milliseconds(50));  // keeps its worker; the other one falls asleep
+       const std::uint64_t before = wakes();
+       handle<void> child = spawn([] {});
+       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+       EXPECT_EQ(wakes(), before);
+       child.join();
+     })
+      .join();
+}
+
+TEST(Stealing, WithoutWakingOthersComeByThemselves) {
+  runtime one({.workers = 2,
+               .idle_poll = std::chrono::milliseconds(1),
+               .wake_on_spawn = false,
+               .autoscale = testing::never_more});
+  one.spawn([] {
+       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+       std::atomic<bool> has_begun{false};
+       handle<void> child = spawn([&has_begun] { has_begun.store(true); });
+       while (!has_begun.load()) std::this_thread::yield();  // keeps its worker
+       child.join();
+     })
+      .join();
+}
+
 TEST(Stealing, CanBeSwitchedOffAndOn) {
-  runtime one({.workers = 2});
+  runtime one({.workers = 2, .autoscale = testing::never_more});
   for (int i = 0; i < 20; ++i) {
     one.set_stealing(i % 2 == 0);
     std::atomic<int> ran{0};
@@ -143,7 +185,7 @@ TEST(Stealing, AnImpossibleNumberOfAttemptsIsRefused) {
 // A thief that has found out how small these tasks are leaves the next ones alone; one that comes while another stands there goes
 // away again. Either is an attempt in vain.
 TEST(Stealing, AttemptsThatGiveNothingAreCounted) {
-  runtime one({.workers = 4});
+  runtime one({.workers = 4, .autoscale = testing::never_more});
   one.spawn([&one] {
        std::atomic<int> left{0};
        nursery([&](nursery& n) {
@@ -174,7 +216,12 @@ class heist {
 
   heist(std::uint32_t thief, const std::array<int, workers>& tasks, victim_order order,
         std::uint64_t seed = 1)
-      : thief_(thief), one_({.workers = workers, .seed = seed, .victims = order, .steal = false}) {
+      : thief_(thief),
+        one_({.workers = workers,
+              .seed = seed,
+              .victims = order,
+              .steal = false,
+              .autoscale = testing::never_more}) {
     for (std::size_t i = 0; i < workers; ++i) wanted_[i] = tasks[i];
   }
 
@@ -219,7 +266,7 @@ class heist {
     const std::scoped_lock hold(lock_);
     found_.victims.push_back(victim);
     if (found_.victims.size() != count_) return false;
-    found_.statistics = one_.statistics();
+    found_.statistics = one_.statistics().contexts.front().workers;
     is_over_ = true;
     return true;
   }
@@ -305,11 +352,12 @@ class PlacementTest : public ::testing::TestWithParam<placement> {
   }
   [[nodiscard]] std::uint32_t with_mail() {
     std::uint32_t count = 0;
-    for (const auto& each : detail::core_of(one)->workers()) count += each->has_mail_approx() ? 1U : 0U;
+    for (const impl::worker& each : detail::context_of(one)->workers())
+      count += each.has_mail_approx() ? 1U : 0U;
     return count;
   }
 
-  runtime one{{.workers = workers, .fresh = GetParam()}};
+  runtime one{{.workers = workers, .fresh = GetParam(), .autoscale = testing::never_more}};
 };
 INSTANTIATE_TEST_SUITE_P(, PlacementTest, ::testing::Values(placement::local, placement::round_robin),
                          [](const auto& how) {

@@ -21,6 +21,7 @@
 #include "sched/belongings.hpp"
 #include "sched/cancel_flag.hpp"
 #include "sched/claim_word.hpp"
+#include "sched/context_table.hpp"
 #include "sched/handle_word.hpp"
 #include "sched/route.hpp"
 #include "sched/task_extras.hpp"
@@ -42,6 +43,7 @@ namespace weft::impl {
 
 struct fiber;
 struct task;
+class commons;
 class pool;
 
 using detail::packed_site;
@@ -76,6 +78,7 @@ enum class task_mark : std::uint8_t {
   has_extras = 4,   ///< `extras` is
   own_stack = 8,    ///< it begins on a stack that its extras say
   measured = 16,    ///< it is to be found out how deep it goes
+  wrapped = 32,     ///< it belongs to a context whose tasks another one runs
 };
 
 struct task : basic_record<default_platform> {
@@ -87,10 +90,10 @@ struct task : basic_record<default_platform> {
 
   basic_handle_word<default_platform, waiter_word> handle;
 
+  std::atomic<route> way{route()};                        // whoever's it is; relaxed: others only look
   cancel_flag cancel;                                     // anyone's
   std::atomic<task_outcome> outcome{task_outcome::none};  // and how far it has come
   std::atomic<std::uint8_t> marks{0};                     // relaxed: written before it is published
-  route way;                                              // whoever's it is
   std::uint8_t no_suspend = 0;  // the running task's own: how often it has forbidden itself to wait
 
   std::atomic<packed_site> site{packed_site()};  // relaxed: a note for those who look
@@ -107,17 +110,21 @@ struct task : basic_record<default_platform> {
   basic_wait_note<default_platform> note;     // what it waits for
   timer_node timer;                           // ends its wait: pending within one wait only
 
-  /// Where it is made runnable.
-  [[nodiscard]] pool& home() const noexcept { return *static_cast<pool*>(slab_owner()); }
+  /// What all tasks of its runtime share.
+  [[nodiscard]] commons& all() const noexcept { return *static_cast<commons*>(slab_owner()); }
+  /// The context that it belongs to. By the task, or by who holds it or has claimed its wait.
+  [[nodiscard]] pool& home() const noexcept { return *find_context(goes().home()); }
+  [[nodiscard]] route goes() const noexcept { return way.load(std::memory_order_relaxed); }
+  void go(route by) noexcept { way.store(by, std::memory_order_relaxed); }
 
-  [[nodiscard]] bool has(task_mark mark) const noexcept {
-    return (marks.load(std::memory_order_relaxed) & static_cast<std::uint8_t>(mark)) != 0;
+  [[nodiscard]] bool has(task_mark mark) const noexcept { return has_any(mark, mark); }
+  [[nodiscard]] bool has_any(task_mark one, task_mark other) const noexcept {
+    const int either = static_cast<std::uint8_t>(one) | static_cast<std::uint8_t>(other);
+    return (marks.load(std::memory_order_relaxed) & either) != 0;
   }
   /// Whether it does not just begin on the stack that the loop stands on.
   [[nodiscard]] bool begins_specially() const noexcept {
-    constexpr auto any =
-        static_cast<std::uint8_t>(task_mark::own_stack) | static_cast<std::uint8_t>(task_mark::measured);
-    return (marks.load(std::memory_order_relaxed) & any) != 0;
+    return has_any(task_mark::own_stack, task_mark::measured);
   }
   void add(task_mark mark) noexcept {
     marks.store(marks.load(std::memory_order_relaxed) | static_cast<std::uint8_t>(mark),
@@ -129,7 +136,7 @@ struct task : basic_record<default_platform> {
   }
   /// Whether there is anything to be freed with it.
   [[nodiscard]] bool has_belongings() const noexcept {
-    return has(task_mark::has_extras) || has(task_mark::has_context);
+    return has_any(task_mark::has_extras, task_mark::has_context);
   }
 
   /// By the task, or who holds it.
@@ -143,15 +150,28 @@ struct task : basic_record<default_platform> {
     return has(task_mark::main) ? 0 : basic_record::handle().word();
   }
 
-  /// A new task in this record: what it does, where it was spawned, and what it has from the one that spawns it; null: nobody.
-  WEFT_ALWAYS_INLINE void begin_life(const task_code& does, packed_site where, const task* parent) noexcept {
+  /// A new task in this record: what it does, where it was spawned, where it goes, and what it has from the one that spawns it;
+  /// null: nobody. The child of a wrapped task goes where its parent does.
+  WEFT_ALWAYS_INLINE void begin_life(const task_code& does, packed_site where, route by,
+                                     const task* parent) noexcept {
     code = &does;
     site.store(where, std::memory_order_relaxed);
+    go(by);
     marks.store(0, std::memory_order_relaxed);
-    way = route();
     no_suspend = 0;
-    if (parent == nullptr || WEFT_LIKELY(!parent->has(task_mark::has_context))) return;
-    set_context(share_context(parent->context.get()));
+    if (parent == nullptr || WEFT_LIKELY(!parent->has_any(task_mark::has_context, task_mark::wrapped)))
+      return;
+    if (parent->has(task_mark::wrapped)) belong_to(parent->goes().unpinned().in(priority::normal), true);
+    if (parent->has(task_mark::has_context)) set_context(share_context(parent->context.get()));
+  }
+  /// By the task, or before it has begun: from now on it is of that context, in the lane that it has.
+  void belong_to(route usual, bool is_wrapped) noexcept {
+    go(goes().into(usual));
+    if (is_wrapped) {
+      add(task_mark::wrapped);
+    } else {
+      remove(task_mark::wrapped);
+    }
   }
 
   [[nodiscard]] context_node* context_or_null() const noexcept {
@@ -232,8 +252,8 @@ inline void clear_result(task& ended, task_outcome outcome) noexcept {
 
 static_assert(sizeof(task) == 3 * cache_line_bytes);
 // (offsetof is not for types like this one.)
-static_assert(sizeof(basic_record<default_platform>) + 2 * sizeof(void*) + sizeof(cancel_flag) + 4 +
-                      sizeof(packed_site) ==
+static_assert(sizeof(basic_record<default_platform>) + 2 * sizeof(void*) + sizeof(route) +
+                      sizeof(cancel_flag) + 3 + sizeof(packed_site) ==
                   detail::task_body_offset,
               "what comes before the body fills its place without a gap");
 

@@ -42,9 +42,10 @@ class one_wait {
 
   /// The same, until a time at the latest: timed_out then. The task's timer is nobody's any more afterwards.
   [[nodiscard]] wake_cause leave_until(time_point deadline) noexcept {
-    if (self_.home().is_forked()) pool::fail_in_child();  // before a lock that nobody opens here
-    timer_loop& events = self_.home().events();
-    const std::size_t shard = current_worker()->index();
+    worker& here = *current_worker();
+    if (here.all().is_forked()) commons::fail_in_child();  // before a lock that nobody opens here
+    timer_loop& events = here.of().events();
+    const std::size_t shard = events.shard_of(here.index());
     events.set(shard, self_.timer, deadline);
     const wake_cause cause = leave();
     if (cause != wake_cause::timed_out) events.drop(shard, self_.timer);
@@ -61,11 +62,13 @@ class one_wait {
   [[nodiscard]] static task& allowed(task& self) noexcept {
     WEFT_CHECK(self.no_suspend == 0,
                "a task waits although a no_suspend forbids it, or in the function that it gives to suspend");
+    check_no_lock_held(self);
     return self;
   }
-  // [CF-wait] for the task's own flag and for that of its nursery: the barrier stands between arming and both.
+  // [CF-wait] for the task's own flag, its nursery's and its worker's: the barrier stands between arming and all of them.
   [[nodiscard]] bool is_asked_after_arming() const noexcept {
-    return self_.cancel.requested_after_arming(self_.home().barriers()) || is_asked_to_stop(self_);
+    worker& here = *current_worker();
+    return self_.cancel.requested_after_arming(here.barriers) || is_asked_to_stop(self_, here);
   }
 
   task& self_;

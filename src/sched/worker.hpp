@@ -25,20 +25,27 @@
 #include "sched/caretaker.hpp"
 #include "sched/census.hpp"
 #include "sched/fiber.hpp"
+#include "sched/held_locks.hpp"
 #include "sched/nursery_core.hpp"
 #include "sched/task.hpp"
+#include "sched/worker_progress.hpp"
+#include "stack/overflow.hpp"
 #include "stack/stack_pool.hpp"
 #include "stack/usage.hpp"
 #include "sys/platform.hpp"
 
+#include <weft/backoff.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace weft::impl {
 
+class commons;
 class pool;
 
 #ifdef WEFT_FORCE_MIGRATION
@@ -56,7 +63,8 @@ struct worker_counters {
   std::atomic<std::uint64_t> stolen{0};  // runnables got from others
   std::atomic<std::uint64_t> failed_steals{0};
 
-  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n = 1) noexcept {
+  template <class Number>
+  static void add(std::atomic<Number>& to, std::type_identity_t<Number> n = 1) noexcept {
     to.store(to.load(std::memory_order_relaxed) + n,
              std::memory_order_relaxed);  // relaxed: a statistic, one writer
   }
@@ -76,8 +84,23 @@ class worker : public worker_carrier, public detail::worker_front {
   worker& operator=(const worker&) = delete;
   ~worker();
 
+  /// Gets what it needs to run, by whoever starts it; and gives that back, by its thread or when that has ended.
+  [[nodiscard]] result<void> furnish() noexcept;
+  void unfurnish() noexcept;
+  /// On which its thread handles faults; there once it is furnished.
+  [[nodiscard]] alternate_stack& faults() noexcept { return faults_; }
   /// What a thread that is this worker does, from its first moment to its last.
   void run_thread() noexcept;
+  /// What a thread does that is this worker for one task: runs it until that waits or ends.
+  void run_given(runnable ready) noexcept;
+  /// Before its thread is started: whether it comes because it was called.
+  void prepare(bool was_called) noexcept {
+    was_called_ = was_called;
+    must_go_.store(false, std::memory_order_relaxed);  // relaxed: the start of the thread orders it
+  }
+  /// Anyone's: its thread ends as soon as it runs nothing and nothing is pinned to it. Or not, after all.
+  void ask_to_go(bool go) noexcept;
+  [[nodiscard]] bool is_asked_to_go() const noexcept { return must_go_.load(std::memory_order_relaxed); }
 
   // -- What it has to run -------------------------------------------------------------------------------------------
 
@@ -89,7 +112,7 @@ class worker : public worker_carrier, public detail::worker_front {
   /// Adds a fiber that may go on. `soon`: before the others, because what it waited for is in the cache.
   WEFT_ALWAYS_INLINE void push_ready(task& woken, bool soon) noexcept {
     const runnable ready(runnable::kind::fiber, &woken);
-    if (!WEFT_LIKELY(woken.way.is_usual()) || forces_migration) return push_aside(ready, woken);
+    if (!WEFT_LIKELY(woken.goes() == mine_) || forces_migration) return push_aside(ready, woken);
     if (soon) {
       ready_.push_first(ready);
     } else {
@@ -104,7 +127,7 @@ class worker : public worker_carrier, public detail::worker_front {
     if (!WEFT_LIKELY(!looks_aside_.load(std::memory_order_relaxed))) {
       if (const runnable special = pick_aside()) return special;
     }
-    if (WEFT_LIKELY(--until_oldest_ != 0)) {
+    if (WEFT_LIKELY(count_pick() != 0)) {
       if (ready_.size() == 0 || is_children_turn()) {
         // Nothing but fresh tasks: the shortest way.
         if (const runnable next = tasks.pop()) {
@@ -135,11 +158,11 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] WEFT_ALWAYS_INLINE runnable try_change_places(task& leaving) noexcept {
     // relaxed: seen late, looked at late.
     if (!WEFT_LIKELY(!looks_aside_.load(std::memory_order_relaxed))) return {};
-    if (!WEFT_LIKELY(until_oldest_ != 1 && children_first_ == 0 && counting_ == nullptr)) return {};
-    if (!WEFT_LIKELY(tasks.size() == 0 && leaving.way.is_usual())) return {};
+    if (!WEFT_LIKELY(until_oldest() != 1 && children_first_ == 0 && counting_ == nullptr)) return {};
+    if (!WEFT_LIKELY(tasks.size() == 0 && leaving.goes() == mine_)) return {};
     if (!WEFT_LIKELY(!tasks.asked()) || !WEFT_LIKELY(!ready_.asked())) return {};
     const runnable next = ready_.exchange({runnable::kind::fiber, &leaving});
-    if (WEFT_LIKELY(next)) --until_oldest_;
+    if (WEFT_LIKELY(next)) (void)count_pick();
     return next;
   }
 
@@ -205,7 +228,8 @@ class worker : public worker_carrier, public detail::worker_front {
     requeue_behind,
     keep,
     unmake,
-    abandon
+    abandon,
+    move_out
   };
   void leave_duty(duty what, void* with) noexcept {
     duty_ = what;
@@ -231,8 +255,15 @@ class worker : public worker_carrier, public detail::worker_front {
   void put_back(runnable taken) noexcept;
 
   [[nodiscard]] pool& of() const noexcept { return pool_; }
+  [[nodiscard]] commons& all() const noexcept { return all_; }
+  /// How the tasks of its pool go that are nothing special.
+  [[nodiscard]] route usual() const noexcept { return usual_; }
+  /// Where tasks go that its tasks spawn: to its own pool, mostly.
+  [[nodiscard]] pool& spawns_into() const noexcept { return spawns_into_; }
+  [[nodiscard]] bool spawns_here() const noexcept { return &spawns_into_ == &pool_; }
   [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
   [[nodiscard]] census::row& row() noexcept { return row_; }
+  [[nodiscard]] const census::row& row() const noexcept { return row_; }
 
   /// A fresh task or the like that a switch takes along to the loop on the other side.
   void hand_over(runnable taken) noexcept {
@@ -251,7 +282,63 @@ class worker : public worker_carrier, public detail::worker_front {
   /// Anyone's: whether something was left for it.
   [[nodiscard]] bool has_mail_approx() const noexcept { return !inbox_.empty_after_barrier(); }
 
+  /// Anyone's: the task that it runs is asked to give way at its next checkpoint.
+  void ask_to_yield() noexcept {
+    should_yield_.store(true, std::memory_order_relaxed);
+  }  // relaxed: obeyed late
+  /// By itself: whether it was asked to; it is no longer.
+  [[nodiscard]] bool take_yield_request() noexcept {
+    if (WEFT_LIKELY(!should_yield_.load(std::memory_order_relaxed))) return false;
+    if (gives_way_unasked_) return is_time_to_give_way();
+    should_yield_.store(false, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// By sysmon: before its next pick it looks at what has become ready meanwhile, and at what was left for it or for all. Only if it
+  /// has picked nothing since `seen`, which is changed accordingly: whether it was so.
+  bool ask_to_look(worker_progress& seen) noexcept {
+    // relaxed, all: obeyed late. If the worker picks at the same time, one of the two is lost, and both do no harm.
+    std::uint32_t none = 0;
+    // Asked again, it still goes on where it was before it was asked first: else its oldest would never have their turn.
+    const bool is_first = looks_then_.compare_exchange_strong(none, seen.picks, std::memory_order_relaxed);
+    std::uint32_t expected = seen.picks;
+    if (until_oldest_.compare_exchange_strong(expected, 1, std::memory_order_relaxed)) {
+      seen.picks = 1;
+      return true;
+    }
+    if (is_first) looks_then_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+
+  /// Anyone's: whatever it runs is asked to stop.
+  cancel_flag stop;
+
+  // -- For those who look -------------------------------------------------------------------------------------------------
+
+  /// Anyone's: how far it has come; its thread, 0 where it has none.
+  [[nodiscard]] worker_progress progress() const noexcept {
+    return {.ended = row_.ended(),
+            .picks = until_oldest(),
+            .waiting = tasks.size_approx(),
+            .rounds = rounds_.load(std::memory_order_relaxed)};  // relaxed: a hint
+  }
+  [[nodiscard]] pid_t thread_number() const noexcept {
+    return thread_number_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint32_t waiting_approx() const noexcept {
+    return tasks.size_approx() + ready_.size_approx();
+  }
+  /// A task of it is pinned from now on, or no longer. By itself.
+  void count_pinned(int change) noexcept { pinned_ += change; }
+
+  /// Its pool, if that never has another worker: then its tasks take turns, and may rely on that. For ThreadSanitizer.
+  void* const alone_in;
+
   worker_counters counters;
+#ifdef WEFT_CHECKS_LOCKS
+  held_locks locks;             // its own
+  bool is_noting_lock = false;  // its own
+#endif
   std::uint32_t low_stack_depth = 0;  // its own: see low_stack_section
 
  private:
@@ -260,14 +347,19 @@ class worker : public worker_carrier, public detail::worker_front {
   void push_without_memory(runnable made) noexcept;
   [[nodiscard]] runnable pick_among_all() noexcept;
   [[nodiscard]] runnable find_or_sleep() noexcept;
+  void end_search_with(runnable found) noexcept;
   [[nodiscard]] runnable leave_if_asked() noexcept;
+  [[nodiscard]] runnable left_half_or_leave() noexcept;
   [[nodiscard]] runnable pick_oldest() noexcept;
   [[nodiscard]] runnable pick_usual() noexcept;
   void push_aside(runnable ready, task& woken) noexcept;
   [[nodiscard]] runnable pick_aside() noexcept;
   [[nodiscard]] runnable take_own() noexcept;
   [[nodiscard]] runnable take_from(global_queue& lane) noexcept;
-  void take_in_events() noexcept;
+  [[nodiscard]] std::uint32_t take_look_request() noexcept;
+  void look_around() noexcept;
+  void take_in_events(bool of_all) noexcept;
+  void take_in_what_came() noexcept;
   void take_in_mail() noexcept;
   void take_in_share(std::size_t most) noexcept;
   [[nodiscard]] bool refill() noexcept;
@@ -278,14 +370,32 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] bool is_asked() const noexcept { return tasks.asked() || ready_.asked(); }
   void answer() noexcept;
   [[nodiscard]] bool do_chore(chore what) noexcept;
+  [[nodiscard]] bool is_needed_by_some() const noexcept;
+  [[nodiscard]] bool may_retire() const noexcept;
+  [[nodiscard]] bool is_time_to_give_way() noexcept;
+  [[nodiscard]] runnable go_or_finish() noexcept;
+  [[nodiscard]] runnable hand_over_tasks() noexcept;
+  void hand_over_fibers() noexcept;
+  // relaxed, all three: a number of its own, at which sysmon looks.
+  [[nodiscard]] std::uint32_t until_oldest() const noexcept {
+    return until_oldest_.load(std::memory_order_relaxed);
+  }
+  void set_until_oldest(std::uint32_t picks) noexcept {
+    until_oldest_.store(picks, std::memory_order_relaxed);
+  }
+  WEFT_ALWAYS_INLINE std::uint32_t count_pick() noexcept {
+    const std::uint32_t left = until_oldest() - 1;
+    set_until_oldest(left);
+    return left;
+  }
   [[nodiscard]] bool sees_work() const noexcept;
   [[nodiscard]] runnable search() noexcept;
+  [[nodiscard]] runnable search_by(backoff_mode mode) noexcept;
   [[nodiscard]] runnable take_mail_of_others() noexcept;
   [[nodiscard]] worker& choose_victim() noexcept;
   // All but this one, by numbers from 0 on.
   [[nodiscard]] std::uint32_t others() const noexcept;
   [[nodiscard]] worker& other(std::uint32_t i) const noexcept;
-  [[nodiscard]] worker& any_other() noexcept { return other(random_.below(others())); }
   void even_out() noexcept;
   // Counts one of so many that were picked. Returns the same.
   [[nodiscard]] runnable sampled(runnable next) noexcept {
@@ -323,9 +433,15 @@ class worker : public worker_carrier, public detail::worker_front {
   static constexpr std::size_t most_reserve = 16;
   // So many stacks that nobody uses keep their memory; more of them only until nothing has happened for a while.
   static constexpr std::size_t warm_stacks = 1024;
+  // Until a worker goes that is one too many, and has nothing to do.
+  static constexpr duration retire_after = std::chrono::milliseconds(100);
 
-  // Immutable.
+  // Immutable, once it has started.
   pool& pool_;
+  commons& all_;
+  pool& spawns_into_;
+  route usual_;
+  route mine_;  // of those that may lie in its own queues: none, where the context arranges them
   const std::uint16_t index_;
   const thief_id name_;
   census::row& row_;
@@ -342,7 +458,13 @@ class worker : public worker_carrier, public detail::worker_front {
   std::uint32_t polls_ = 0;
   std::uint32_t urgent_in_a_row_ = 0;
   const std::uint32_t oldest_every_;
-  std::uint32_t until_oldest_ = oldest_every_;
+  std::atomic<std::uint32_t> until_oldest_{oldest_every_};
+  std::atomic<std::uint32_t> looks_then_{0};  // 0, or it looks around next, and goes on with that number
+  std::atomic<std::uint32_t> rounds_{0};      // of searching
+  std::atomic<pid_t> thread_number_{0};
+  bool was_called_ = false;
+  std::atomic<bool> must_go_{false};  // relaxed: obeyed late
+  int pinned_ = 0;                    // tasks
   std::uint32_t until_counted_ = oldest_every_;
   depth_sampler measures_;
   bool fibers_turn_ = false;
@@ -350,23 +472,39 @@ class worker : public worker_carrier, public detail::worker_front {
   std::size_t spare_count_ = 0;
   slot_chain reserve_;  // stacks without a loop yet
   std::size_t next_reserve_ = 1;
+  alternate_stack faults_;
   xoshiro256ss random_;
   system_clock clock_;
   basic_thief<default_platform, work_deque, system_clock> thief_;
   std::vector<victim_notes> notes_;
   std::uint32_t next_victim_ = 0;
+  std::uint32_t next_line_ = index_;
 
   run_batch own_;  // what nobody else may take
   bool own_turn_ = false;
 
   // Whether there may be something beside the deque, the line and the inbox. Anyone's to set.
   std::atomic<bool> looks_aside_{forces_migration};
+  std::atomic<bool> should_yield_{false};
+  bool gives_way_unasked_ = false;  // now and then: nobody looks after it who would ask
+  time_point gives_way_at_;         // then
 
   // Others take from these.
   ready_line ready_;
   inbox inbox_;
   inbox own_box_;  // from which only it takes
 };
+
+/// The same of a context that wraps others.
+[[nodiscard]] bool is_asked_by_wrapper(const task& wrapped) noexcept;
+
+/// Whether a task was asked to stop: by itself, with its siblings, or with all that the worker runs.
+[[nodiscard]] inline bool is_asked_to_stop(const task& one, const worker& on) noexcept {
+  if (!WEFT_LIKELY(!one.cancel.requested() && !on.stop.requested())) return true;
+  if (!WEFT_LIKELY(!one.has(task_mark::wrapped)) && is_asked_by_wrapper(one)) return true;
+  const nursery_core* const in = nursery_core::of(one);
+  return in != nullptr && in->is_cancelled();
+}
 
 /// The worker that runs this now; null on a thread that is none. Good until the next switch.
 [[nodiscard]] WEFT_ALWAYS_INLINE worker* current_worker() noexcept {

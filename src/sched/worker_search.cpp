@@ -7,6 +7,8 @@
 #include "sched/worker.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace weft::impl {
@@ -23,43 +25,74 @@ runnable worker::find_or_sleep() noexcept {
     if (const runnable found = pick()) return found;
   }
   bool has_run = true;
+  bool has_slept = false;
+  const time_point idle_since = clock_.now();
   for (bool searching = beds.try_search(index_);;) {
     if (searching) {
       if (const runnable found = search()) {
-        beds.found_work(index_);
+        end_search_with(found);
+        if (has_slept) all_.sysmon_.note_awake();
         return found;
       }
     }
     home_->flush();
-    if (!reserve_.empty()) pool_.stacks_.give_batch(reserve_);  // others may need them
-    if (pool_.census_.is_last_one_out(pool_.rows())) pool_.tell_who_drains();
+    if (!reserve_.empty()) all_.stacks_.give_batch(reserve_);  // others may need them
+    pool_.tell_if_last_one_out();
     if (const runnable leave = leave_if_asked()) {
-      if (searching) beds.found_work(index_);
+      if (searching) end_search_with(leave);
       return leave;
     }
-    const time_point chores = pool_.caretaker_.begin(std::exchange(has_run, false), clock_.now());
-    const time_point until = std::min(chores, pool_.drive_until_);
+    const time_point chores = all_.caretaker_.begin(std::exchange(has_run, false), clock_.now());
+    const time_point retires = may_retire() ? idle_since + retire_after : never;
+    const time_point polls = saturating_add(clock_.now(), pool_.options_.idle_poll);
+    const time_point until = std::min({chores, retires, polls, pool_.drive_until_});
     const idle_end end = beds.sleep(index_, until, host);
+    has_slept = true;
     if (chores != never) {
       const bool has_come = end == idle_end::deadline && clock_.now() >= chores;
-      has_run = !do_chore(pool_.caretaker_.end(has_come));
+      has_run = !do_chore(all_.caretaker_.end(has_come));
     }
     if (end == idle_end::closed) return {};
     searching = true;
     if (const runnable found = pick()) {
-      beds.found_work(index_);
+      end_search_with(found);
+      all_.sysmon_.note_awake();
       return found;
     }
+    if (end == idle_end::deadline && may_retire() && clock_.now() >= retires) {
+      beds.leave(index_);
+      return {runnable::kind::leave, this};
+    }
   }
+}
+
+// Whoever leaves has not found what it was woken for, and passes that on.
+void worker::end_search_with(runnable found) noexcept {
+  if (found.what() == runnable::kind::leave) {
+    pool_.idle_.leave(index_);
+  } else {
+    pool_.idle_.found_work(index_);
+  }
+}
+
+// One that sysmon has added, or for whom there is no room any more: once it has nothing to do. What is pinned to it keeps it.
+bool worker::may_retire() const noexcept {
+  return !forces_migration && index_ >= pool_.limit() && !is_needed_by_some();
+}
+
+// Whether there is something that nobody else may run.
+bool worker::is_needed_by_some() const noexcept {
+  return pinned_ != 0 || !own_.empty() || !own_box_.empty_approx();
 }
 
 // Whether there is anything that it could run or take.
 bool worker::sees_work() const noexcept {
   if (!pool_.global_.empty() || pool_.has_work_in_lanes()) return true;
   const bool steals = pool_.is_stealing();
-  return std::any_of(pool_.workers_.begin(), pool_.workers_.end(), [&](const auto& each) {
-    return steals || each.get() == this ? each->has_work_approx() : each->has_mail_approx();
-  });
+  for (const worker& each : pool_.crew_) {
+    if (steals || &each == this ? each.has_work_approx() : each.has_mail_approx()) return true;
+  }
+  return false;
 }
 
 // A thread that has lent itself goes when it has what it waited for, or at its deadline.
@@ -87,11 +120,11 @@ bool worker::do_chore(chore what) noexcept {
   switch (what) {
     case chore::nothing: break;
     case chore::mark:
-      pool_.mark_parked(go_on);
-      while (go_on() && pool_.stacks_.cool(warm_stacks, at_once) == at_once) {
+      all_.mark_parked(go_on);
+      while (go_on() && all_.stacks_.cool(warm_stacks, at_once) == at_once) {
       }
       break;
-    case chore::trim: pool_.trim_marked(go_on); break;
+    case chore::trim: all_.trim_marked(go_on); break;
   }
   return is_undisturbed;
 }
@@ -101,6 +134,7 @@ bool worker::do_chore(chore what) noexcept {
 runnable worker::search() noexcept {
   if (others() == 0) return {};
   if (!pool_.is_stealing()) return take_mail_of_others();
+  if (pool_.options_.backoff) return search_by(*pool_.options_.backoff);
   constexpr int rounds_in_vain = 32;
   constexpr int shortest_pause = 8;
   constexpr int longest_pause = 128;
@@ -114,17 +148,43 @@ runnable worker::search() noexcept {
     if (const runnable came = pick()) return came;
     if (pool_.idle_.is_shut_down()) return {};
     round = saw_work ? 0 : round + 1;
+    worker_counters::add(rounds_);
     pauses = saw_work ? std::min(2 * pauses, longest_pause) : 4 * shortest_pause;
     for (int i = 0; i < pauses; ++i) default_platform::pause();
   }
   return {};
 }
 
+namespace {
+
+/// How a worker waits between two rounds. It sleeps in its own way.
+struct search_waiter {
+  static void pause() noexcept { default_platform::pause(); }
+  static void yield() noexcept { std::this_thread::yield(); }
+  static void sleep_for(std::chrono::nanoseconds /*time*/) noexcept {}
+};
+
+}  // namespace
+
+// By counting rounds: until the mode says that it is time to sleep.
+runnable worker::search_by(backoff_mode mode) noexcept {
+  for (basic_backoff<search_waiter> pause(mode); !pause.is_sleeping(); pause.snooze()) {
+    bool saw_work = false;
+    for (std::uint32_t attempt = std::min(others(), pool_.options_.most_attempts); attempt > 0; --attempt) {
+      if (const runnable got = rob(choose_victim(), saw_work)) return got;
+    }
+    if (const runnable came = pick()) return came;
+    if (pool_.idle_.is_shut_down()) return {};
+    worker_counters::add(rounds_);
+  }
+  return {};
+}
+
 // Whoever is woken for something that was left for another takes it: the other may sleep on. That is no stealing.
 runnable worker::take_mail_of_others() noexcept {
-  for (const auto& each : pool_.workers_) {
-    if (each->inbox_.empty_approx()) continue;
-    add_all(each->inbox_.drain());
+  for (worker& each : pool_.crew_) {
+    if (each.inbox_.empty_approx()) continue;
+    add_all(each.inbox_.drain());
     if (const runnable next = pick_usual()) return next;
   }
   return {};
@@ -142,14 +202,12 @@ worker& worker::choose_victim() noexcept {
       return *most;
     }
   }
-  return any_other();
+  return other(random_.below(others()));
 }
 
-std::uint32_t worker::others() const noexcept {
-  return static_cast<std::uint32_t>(pool_.workers_.size()) - 1;
-}
+std::uint32_t worker::others() const noexcept { return pool_.crew_.size() - 1; }
 
-worker& worker::other(std::uint32_t i) const noexcept { return *pool_.workers_[i < index_ ? i : i + 1]; }
+worker& worker::other(std::uint32_t i) const noexcept { return pool_.crew_[i < index_ ? i : i + 1]; }
 
 // All of it lies in the cache of another processor: the first few are fetched at once, and each further one while those before
 // it run (pick).
@@ -159,9 +217,9 @@ runnable worker::pop_loot(std::uint32_t count) noexcept {
 }
 
 runnable worker::rob(worker& victim, bool& saw_work) noexcept {
-  const auto stop = [this] { return pool_.idle_.is_shut_down() || !inbox_.empty_approx(); };
+  const auto gives_up = [this] { return pool_.idle_.is_shut_down() || !inbox_.empty_approx(); };
   if (victim.tasks.size_approx() != 0) {
-    const rob_result got = thief_.rob(victim.tasks, notes_[victim.index_], tasks, stop);
+    const rob_result got = thief_.rob(victim.tasks, notes_[victim.index_], tasks, gives_up);
     worker_counters::add(got.count > 0 ? counters.stolen : counters.failed_steals, std::max(1U, got.count));
     if (got.count > 0) return pop_loot(got.count);
     // Its fibers stay where they are while it has tasks to give: among them may be the one that spawns those.

@@ -195,7 +195,8 @@ TEST(LifecycleStorm, WhateverIsSpawnedFinishesOrIsCancelledOrRefused) {
       outside.begin(one, all);
       shut_down(one, all, random);
       outside.await();
-      for (const worker_statistics& each : one.statistics()) ended += each.tasks;
+      const runtime_statistics counts = one.statistics();
+      for (const worker_statistics& each : counts.contexts.front().workers) ended += each.tasks;
     }
     const std::uint64_t cancelled_here = all.stopped + all.not_begun - all.refused;
     ASSERT_EQ(all.refused, 2U) << "each thread goes on until it is refused";

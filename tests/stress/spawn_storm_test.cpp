@@ -151,7 +151,8 @@ TEST(SpawnStorm, EverySpawnFromOutsideEndsOnce) {
     // The last ones are counted when they have told their holders.
     while (ended < threads * each) {
       ended = 0;
-      for (const worker_statistics& one : there.statistics()) ended += one.tasks;
+      const runtime_statistics counts = there.statistics();
+      for (const worker_statistics& one : counts.contexts.front().workers) ended += one.tasks;
       std::this_thread::yield();
     }
     EXPECT_EQ(ended, threads * each);

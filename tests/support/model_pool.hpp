@@ -2,7 +2,7 @@
 //
 // model_pool — a pool that is shut down while tasks are begun, as models see it: sched/pool.cpp in small.
 //
-// The census, the stop sign, the flags, the claims and the parker are the shipping ones. What is made of them is written down
+// The census, the flags, the claims and the parker are the shipping ones. What is made of them is written down
 // once more here, step by step, because a pool has threads and stacks: who changes pool::begin(), cancel_all() or drain()
 // changes this as well. A record's name is a word here (queue/record_slab_model.cpp has the real one), and so is each queue.
 #pragma once
@@ -12,7 +12,6 @@
 #include "sched/cancel_flag.hpp"
 #include "sched/census.hpp"
 #include "sched/claim_word.hpp"
-#include "sched/stop_sign.hpp"
 
 #include <array>
 #include <cstddef>
@@ -24,29 +23,25 @@ using impl::barrier_kind;
 using impl::basic_cancel_flag;
 using impl::basic_census;
 using impl::basic_parker;
-using impl::basic_stop_sign;
 using impl::basic_wait_claim;
+using impl::cancel_rules;
 using impl::census_rules;
 using impl::claim_outcome;
 using impl::disarm_outcome;
 using impl::park_outcome;
-using impl::stop_rules;
 using impl::wake_cause;
 using model::platform;
 using model::require;
 
 /// Which steps a pool takes. A model that must fail derives from this and changes one line.
 struct pool_rules {
-  using stop = stop_rules;
+  using cancel = cancel_rules;
   using count = census_rules;
   static constexpr bool who_is_refused_tells = true;
   static constexpr bool drainer_looks_again = true;
-  static constexpr bool spawner_looks_at_the_sign = true;
-  static constexpr bool spawner_has_barrier = true;
   static constexpr bool counts_before_publishing = true;
-  /// Instead of looking at the sign: a child is asked by a parent that was asked, and the walk is repeated until it finds nobody
-  /// new.
-  static constexpr bool walks_again = false;
+  /// A task looks at the flag of the worker that it runs on. Otherwise the walk asks each that it finds.
+  static constexpr bool asks_workers = true;
 };
 
 /// A task's record, and the one place in a queue that it can have.
@@ -69,7 +64,8 @@ struct model_pool {
 
   census_type census{kind};
   std::array<typename census_type::row, 2> rows;
-  basic_stop_sign<platform, typename Rules::stop> stop;
+  using flag = basic_cancel_flag<platform, typename Rules::cancel>;
+  std::array<flag, 2> stop;  // of the workers
   basic_parker<platform> drained;
   std::array<model_task, Tasks> tasks;
   bool is_drained = false;
@@ -87,7 +83,6 @@ struct model_pool {
     }
     require(!is_drained, "a task was let in after the pool was drained");
     publish(made);
-    look_at_sign(made);
     return true;
   }
   /// pool::begin_here(), by a task of the worker.
@@ -97,19 +92,13 @@ struct model_pool {
     if constexpr (Rules::counts_before_publishing) rows[worker].begin();
     publish(made);
     if constexpr (!Rules::counts_before_publishing) rows[worker].begin();
-    if (parent.cancel.requested()) {
-      cancel_one(made);
-    } else {
-      look_at_sign(made);
-    }
+    if (parent.cancel.requested()) cancel_one(made);
   }
   /// pool::adopt(), for the arm of a join that the worker has taken and runs at once.
   void adopt(std::size_t worker, model_task& arm) {
     arm.cancel.reset();
     rows[worker].begin();
     arm.is_live.store(1, std::memory_order_release);
-    if constexpr (Rules::spawner_has_barrier) platform::light_barrier(kind);  // [PO-spawn]
-    if (Rules::spawner_looks_at_the_sign && stop.is_up()) arm.cancel.request();
   }
   /// pool::cancel().
   void cancel_one(model_task& held) {
@@ -122,9 +111,14 @@ struct model_pool {
 
   /// pool::cancel_all(); the walk goes from the last record to the first, which is as good as any order.
   void cancel_all() {
-    stop.put_up(kind);
-    while (ask_all() && Rules::walks_again) decltype(model_task::cancel)::settle(kind);
-    decltype(model_task::cancel)::settle(kind);
+    if constexpr (Rules::asks_workers) {
+      for (flag& each : stop) each.request();
+    } else {
+      for (std::size_t i = Tasks; i-- > 0;) {
+        if (is_found(tasks[i])) tasks[i].cancel.request();
+      }
+    }
+    flag::settle(kind);
     for (std::size_t i = Tasks; i-- > 0;) {
       if (is_found(tasks[i])) end_wait(tasks[i]);
     }
@@ -149,7 +143,7 @@ struct model_pool {
                                              std::memory_order_relaxed))
       return false;
     require(fresh.closure.read() == 7, "a task came without its closure");
-    if (!fresh.cancel.requested()) body(fresh);
+    if (!fresh.cancel.requested() && !stop[worker].requested()) body(worker, fresh);
     end(worker, fresh);
     return true;
   }
@@ -172,9 +166,10 @@ struct model_pool {
     if (census.is_last_one_out(rows)) drained.unpark();
   }
   /// A wait that nobody ends but who asks the task to stop.
-  static void wait_for_ever(model_task& self) {
+  void wait_for_ever(std::size_t worker, model_task& self) {
     (void)self.claim.arm();
-    if (self.cancel.requested_after_arming(kind)) {
+    // one_wait::is_asked_after_arming(): one barrier for both flags
+    if (stop[worker].requested_after_arming(kind) || self.cancel.requested()) {
       if (self.claim.try_disarm() == disarm_outcome::claimed) (void)self.claim.finish();
       return;
     }
@@ -202,27 +197,11 @@ struct model_pool {
   static void end_wait(model_task& waiting) {
     if (waiting.claim.try_claim_standing(wake_cause::cancelled) == claim_outcome::won) make_runnable(waiting);
   }
-  // Whether there was anybody to ask.
-  bool ask_all() {
-    bool found = false;
-    for (std::size_t i = Tasks; i-- > 0;) {
-      if (!is_found(tasks[i]) || tasks[i].cancel.requested()) continue;
-      tasks[i].cancel.request();
-      found = true;
-    }
-    return found;
-  }
   static bool is_found(const model_task& one) { return one.is_live.load(std::memory_order_acquire) != 0; }
 
   static void publish(model_task& made) {
     made.is_live.store(1, std::memory_order_release);
     made.place.store(model_task::queued, std::memory_order_release);
-    if constexpr (Rules::spawner_has_barrier)
-      platform::light_barrier(kind);  // part of every push. [PO-spawn]
-  }
-  void look_at_sign(model_task& made) {
-    if constexpr (!Rules::spawner_looks_at_the_sign) return;
-    if (stop.is_up()) cancel_one(made);
   }
 };
 

@@ -5,14 +5,28 @@
 
 #include "support/seed.hpp"
 
+#include <weft/execution_context.hpp>
 #include <weft/runtime.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace weft::testing {
+
+/// As many workers as were asked for, and never more: for tests that count what each does.
+inline constexpr autoscale never_more{.is_on = false};
+
+/// ThreadSanitizer takes a thread that has ended when the process does, and is not joined, for a leak. In a runtime that never ends sysmon
+/// joins those that have gone; soon.
+inline void await_those_that_go() {
+  using namespace std::chrono_literals;
+  while (default_context().threads() > default_context().workers()) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(50ms);
+}
 
 /// The parameter is the number of workers.
 class on_workers : public ::testing::TestWithParam<std::uint32_t> {

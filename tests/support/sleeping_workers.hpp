@@ -14,7 +14,7 @@ namespace weft::testing {
 
 /// Returns when all workers but so many are asleep, and nobody looks for work.
 inline void await_sleep(runtime& of, std::uint32_t awake = 0) {
-  const impl::idle& beds = detail::core_of(of)->beds();
+  const impl::idle& beds = detail::context_of(of)->beds();
   const std::uint32_t all = of.workers();
   const auto are_asleep = [&] {
     if (beds.counts_approx() != impl::idle_counts{.sleeping = all - awake}) return false;

@@ -21,10 +21,10 @@ struct alignas(64) nursery_state {
   std::byte bytes[192];
 };
 
-/// Opens a nursery whose children run in this runtime; null: in the one that the caller runs in.
+/// Opens a nursery whose children run in this context; null: each in that of who spawns it.
 ///
 /// Throws: std::system_error where there is no runtime.
-WEFT_EXPORT void open_nursery(nursery_state& made, runtime_core* in);
+WEFT_EXPORT void open_nursery(nursery_state& made, context_core* in);
 
 /// A record for a child. Throws std::system_error without memory.
 [[nodiscard]] WEFT_EXPORT task_record& new_child(nursery_state& of, const task_code& code, packed_site site);

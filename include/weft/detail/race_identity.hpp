@@ -9,6 +9,8 @@
 // own loads and stores are not looked at: its loops stand on the stacks of tasks, between their frames. (The queues have
 // tests of their own, where they are.)
 //
+// In a context of one thread tasks take turns, and may rely on that: there, each turn is ordered before the next.
+//
 // Two tasks that stand on one stack, one after the other, must be ordered, or all their locals would race. So fresh tasks
 // are put on stacks in turn: only tasks that are far apart share one.
 //

@@ -27,6 +27,7 @@ class runnable {
     join,        ///< the second half of a join, in its caller's frame; never given away unasked
     call,        ///< a function that goes on with a task upon another stack; in no queue
     leave,       ///< says that a worker is to let its thread go; in no queue
+    probe,       ///< runs nothing: its way through a queue is measured
   };
 
   /// Nothing.

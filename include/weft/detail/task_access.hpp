@@ -16,18 +16,18 @@ namespace weft::detail {
 
 /// A task's record, of which the templates know nothing but the body.
 struct task_record;
-/// What a runtime keeps to itself.
-struct runtime_core;
+/// What an execution context keeps to itself.
+struct context_core;
 
 /// How much of a closure or a result fits into a record; what is larger goes to the heap.
 inline constexpr std::size_t task_body_offset = 56;
 inline constexpr std::size_t task_body_bytes = 72;
 inline constexpr std::size_t task_body_alignment = 8;
 
-/// A record for a task of this runtime; null: of the one that the caller runs in.
+/// A record for a task of this context; null: of the one that the caller runs in.
 ///
 /// Throws: std::system_error without memory, or where there is no runtime.
-[[nodiscard]] WEFT_EXPORT task_record& new_task(runtime_core* in, const task_code& code, packed_site site);
+[[nodiscard]] WEFT_EXPORT task_record& new_task(context_core* in, const task_code& code, packed_site site);
 
 /// Where to put the closure.
 [[nodiscard]] inline void* body_of(task_record& made) noexcept {
@@ -42,12 +42,16 @@ struct closure_words {
 /// All three steps at once, for such a closure: a record is made, the closure put into it, and the task begun.
 ///
 /// Throws: as new_task() and begin_task().
-[[nodiscard]] WEFT_EXPORT task_record& spawn_words(runtime_core* in, const task_code& code, packed_site site,
+[[nodiscard]] WEFT_EXPORT task_record& spawn_words(context_core* in, const task_code& code, packed_site site,
                                                    closure_words closure);
+
+/// The context that the options name; null where they name none.
+[[nodiscard]] WEFT_EXPORT context_core* target_of(const spawn_options& how) noexcept;
 
 /// Gives a record what the options say, before it is begun.
 ///
-/// Throws: std::invalid_argument for a stack that cannot be; std::bad_alloc.
+/// Throws: std::invalid_argument for a stack that cannot be; std::bad_alloc; std::system_error(errc::wrong_context) for a context of
+///         another runtime than that of the record.
 WEFT_EXPORT void set_options(task_record& blank, const spawn_options& how);
 
 /// Gives back a record whose closure could not be made.
