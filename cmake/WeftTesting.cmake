@@ -52,13 +52,14 @@ if(CMAKE_CROSSCOMPILING)
   list(APPEND WEFT_TEST_DEFINITIONS WEFT_TEST_EMULATED)  # memory figures are the emulator's, not ours
 endif()
 
-# What every test runs with. Zero suppressions, and the sanitizers' own handler stays out of weft's way.
-set(WEFT_TEST_ENVIRONMENT
-    "ASAN_OPTIONS=detect_stack_use_after_return=1:allow_user_segv_handler=1:detect_leaks=1"
-    "UBSAN_OPTIONS=print_stacktrace=1" "TSAN_OPTIONS=halt_on_error=0:exitcode=66"
-)
-# weft_test_defaults(test): time limit and environment. Environment separators do not survive gtest's discovery
-# unless escaped, so discovered tests get theirs through the same list, escaped.
+# What every test runs with. Zero suppressions, and the sanitizers' own handler stays out of weft's way. One variable: where gtest's tests
+# are discovered, no separator of a list survives.
+if(WEFT_SANITIZE MATCHES "thread")
+  set(WEFT_TEST_ENVIRONMENT "TSAN_OPTIONS=halt_on_error=0:exitcode=66:atexit_sleep_ms=100")
+else()
+  set(WEFT_TEST_ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=1:allow_user_segv_handler=1:detect_leaks=1")
+endif()
+# weft_test_defaults(test): time limit and environment.
 function(weft_test_defaults)
   set_tests_properties(${ARGN} PROPERTIES TIMEOUT 300 ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}")
 endfunction()
@@ -71,9 +72,8 @@ function(weft_add_unit_tests name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE ${WEFT_TEST_DEFINITIONS})
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
-  string(REPLACE ";" "\\;" escaped "${WEFT_TEST_ENVIRONMENT}")
   gtest_discover_tests(
-    ${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${escaped}" ${arg_PROPERTIES}
+    ${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}" ${arg_PROPERTIES}
   )
 endfunction()
 
@@ -113,8 +113,7 @@ function(weft_add_models name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE weft_model_main)
   target_compile_options(${name} PRIVATE -UNDEBUG)  # the assertions of the code under test are checked too
-  string(REPLACE ";" "\\;" escaped "${WEFT_TEST_ENVIRONMENT}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 1200 LABELS model ENVIRONMENT "${escaped}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 1200 LABELS model ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}")
   if(arg_SURVIVORS AND WEFT_PLAIN_RELEASE)
     foreach(shard IN ITEMS 1 2)
       list(TRANSFORM arg_MUTATES PREPEND --in= OUTPUT_VARIABLE folders)
