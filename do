@@ -16,8 +16,10 @@ usage: ./do COMMAND
   test --full              everything: all builds, with long runs of the randomised tests where it matters, and lint
   bench [LETTERS] [...]    measure weft beside its peers; ./do bench --help tells more
   lint [--quick]           format, clang-tidy, layers, headers, docs, thread-local access, ELF notes;
-                           --quick leaves out what takes long: clang-tidy over the tests
+                           --quick leaves out what takes long: clang-tidy
   fmt                      format the code
+  doctor PROGRAM [...]     look through a program for locks, blocking calls and thread-local variables that its tasks
+                           can reach; --run ARGS... also runs it, and proposes stack sizes
 END
 }
 
@@ -150,12 +152,23 @@ do_lint() {
   cmake --preset tidy >/dev/null
   # clang-tidy reads generated headers, so those must exist; nothing else is built.
   say "lint"
-  tools/lint/run --archive build/release/libweft.a --tidy-db build/tidy --include build/release/generated/include "$@"
+  local -a steps=()
+  if [[ ${1-} == --quick ]]; then
+    shift
+    steps=(--only 'selftest,format,shell,python,layers,headers,docs,examples,tls,notes')
+  fi
+  tools/lint/run --archive build/release/libweft.a --tidy-db build/tidy --include build/release/generated/include \
+    "${steps[@]}" "$@"
 }
 
 do_fmt() {
   need clang-format git
   tools/lint/run --fix-format
+}
+
+do_doctor() {
+  need python3 binutils
+  python3 tools/doctor/doctor.py "$@"
 }
 
 command=${1:-}
@@ -166,6 +179,7 @@ case $command in
   bench) do_bench "$@" ;;
   lint) do_lint "$@" ;;
   fmt) do_fmt "$@" ;;
+  doctor) do_doctor "$@" ;;
   install-peers) do_install_peers "$@" ;;
   "" | help | -h | --help) usage ;;
   *)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# WeftInstall — what `cmake --install` puts where: the library, its headers, a CMake package, a pkg-config file.
+# WeftInstall — what `cmake --install` puts where: the library, its headers, a CMake package, a pkg-config file, and the
+# commands for gdb.
 include(CMakePackageConfigHelpers)
 
 set(weft_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
@@ -50,3 +51,4 @@ endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/weft.pc.in" "${PROJECT_BINARY_DIR}/weft.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/weft.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/weft")
+install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/weft.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/weft/gdb")

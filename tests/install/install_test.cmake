@@ -28,6 +28,10 @@ if(NOT package)
   message(FATAL_ERROR "no weftConfig.cmake was installed")
 endif()
 
+if(NOT EXISTS "${prefix}/share/weft/gdb/weft.py")
+  message(FATAL_ERROR "the commands for gdb were not installed")
+endif()
+
 run(${CMAKE_COMMAND} -S "${CONSUMER}" -B "${WORK}/cmake" -G Ninja "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_PREFIX_PATH=${prefix}"
     "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DEXPECTED_VERSION=${VERSION}")
 run(${CMAKE_COMMAND} --build "${WORK}/cmake" --verbose)
