@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   good = tour::show_spawn(how) && good;
   good = tour::show_fibers(how) && good;
   good = tour::show_join(how) && good;
+  good = tour::show_contexts(how) && good;
   std::printf("\n%s\n", good ? "End of the tour. docs/guide/ goes on from here."
                              : "The tour did not go as promised: see above.");
   return good ? 0 : 1;

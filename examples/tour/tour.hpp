@@ -20,6 +20,7 @@ bool show_model(const options& how);
 bool show_spawn(const options& how);
 bool show_fibers(const options& how);
 bool show_join(const options& how);
+bool show_contexts(const options& how);
 
 /// Seconds that f took.
 template <class F>
