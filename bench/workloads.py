@@ -32,6 +32,11 @@ MOVING_WORK = (
     System("one a steal, fences", "bench_stealing_single_fences"),
 )
 
+def ways(*names: str) -> tuple[System, ...]:
+    """weft as it is, and made in other ways: one source, compiled for each of them."""
+    return tuple(System(name, f"bench_ways_{name.replace(' ', '_')}") for name in (WEFT, *names))
+
+
 def fork_join(variant: str, suffix: str) -> tuple[System, ...]:
     """Who takes part in a variant of A: all were compiled for it."""
     return (
@@ -294,6 +299,41 @@ WORKLOADS = (
         bars=(Bar(0.5, "malloc"),),
     ),
     Workload(
+        id="R1",
+        title="1,000 children one after the other, while 100 tasks block their threads for 20 ms (for information)",
+        unit="us",
+        variants=("plain", "told"),  # compare/blockers/config.hpp says what each is
+        threads=(2,),  # whoever asks weft for one worker wants tasks to take turns: it gets no other in its place
+        systems=(
+            System(WEFT, "bench_blockers_weft"),
+            System("Go", "bench_blockers_go", packages=GO),
+            rust("tokio", "bench_blockers_tokio"),
+        ),
+    ),
+    Workload(
+        id="R2",
+        title="one of 1,000 fibers that wait is woken, answers and waits again (for information)",
+        unit="us",
+        systems=(
+            System(WEFT, "bench_wake_one_weft"),
+            System("Go", "bench_wake_one_go", packages=GO),
+            rust("tokio", "bench_wake_one_tokio"),
+        ),
+    ),
+    Workload(
+        id="R3",
+        title="a sleeper's lateness beside tasks that compute for 50 ms at a time (for information)",
+        unit="us",
+        variants=("median", "worst"),
+        threads=(2,),
+        systems=(
+            System(WEFT, "bench_neighbour_weft"),
+            System("weft, own context", "bench_neighbour_weft_own_context", is_peer=False),
+            System("Go", "bench_neighbour_go", packages=GO),
+            rust("tokio", "bench_neighbour_tokio"),
+        ),
+    ),
+    Workload(
         id="S1",
         title="until a task that one worker has spawned begins on another",
         unit="us",
@@ -310,6 +350,31 @@ WORKLOADS = (
         threads=(1,),
         fixed_threads=True,
         systems=(System(WEFT, "bench_seed_weft"),),
+    ),
+    Workload(
+        id="V1",
+        title="C by where a fresh task goes and who comes for it (for information)",  # S3-45..48
+        unit="ns",
+        variants=("million", "300 ns", "bursts"),
+        median_variants=("bursts",),
+        systems=ways("one queue", "no stealing", "nobody woken", "in turn"),
+    ),
+    Workload(
+        id="V2",
+        title="C by how a worker without work looks around before it sleeps (for information)",  # S1-140
+        unit="ns",
+        variants=("million", "300 ns", "bursts"),
+        median_variants=("bursts",),
+        threads=(2,),  # one has nobody to look around for
+        systems=ways("low latency", "balanced", "power saving"),
+    ),
+    Workload(
+        id="V3",
+        title="C by runtimes that behave as other schedulers do (for information)",
+        unit="ns",
+        variants=("million", "300 ns", "bursts"),
+        median_variants=("bursts",),
+        systems=ways("lune", "loom", "janus", "cc", "crystal"),
     ),
     Workload(
         id="W1",
