@@ -2,6 +2,7 @@
 
 #include "support/on_workers.hpp"
 #include "support/own_process.hpp"
+#include "support/where.hpp"
 
 #include <weft/cancelled.hpp>
 #include <weft/custom_context.hpp>
@@ -32,20 +33,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string here() {
-  const execution_context* const current = execution_context::current();
-  return current == nullptr ? "nowhere" : std::string(current->name());
-}
-
-template <class F>
-std::error_code error_of(F&& f) {
-  try {
-    f();
-  } catch (const std::system_error& error) {
-    return error.code();
-  }
-  return {};
-}
+using testing::error_of;
+using testing::here;
 
 /// Tasks in a queue, which threads of its own, or of a test, run in any number.
 class queue_context final : public custom_context {

@@ -5,6 +5,7 @@
 #include "support/emulation.hpp"
 #include "support/on_workers.hpp"
 #include "support/own_process.hpp"
+#include "support/where.hpp"
 
 #include <weft/detail/sanitizers.hpp>
 #include <weft/error.hpp>
@@ -36,10 +37,7 @@ class DefaultRuntime : public ::testing::Test {
   void TearDown() override { testing::await_those_that_go(); }
 };
 
-std::string here() {
-  const execution_context* const current = execution_context::current();
-  return current == nullptr ? "nowhere" : std::string(current->name());
-}
+using testing::here;
 
 TEST_F(DefaultRuntime, TakesWhatAPlainThreadSpawns) {
   EXPECT_EQ(spawn(here).join(), "DEFAULT");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/own_process.hpp"
+#include "support/where.hpp"
 
 #include <weft/execution_context.hpp>
 #include <weft/nursery.hpp>
@@ -26,20 +27,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string here() {
-  const execution_context* const current = execution_context::current();
-  return current == nullptr ? "nowhere" : std::string(current->name());
-}
-
-template <class F>
-std::error_code error_of(F&& f) {
-  try {
-    f();
-  } catch (const std::system_error& error) {
-    return error.code();
-  }
-  return {};
-}
+using testing::error_of;
+using testing::here;
 
 TEST(ExecutionContext, ARuntimeHasOneToBeginWith) {
   EXPECT_EQ(here(), "nowhere");

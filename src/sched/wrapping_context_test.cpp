@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/own_process.hpp"
+#include "support/where.hpp"
 
 #include <weft/cancelled.hpp>
 #include <weft/custom_context.hpp>
@@ -28,20 +29,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string here() {
-  const execution_context* const current = execution_context::current();
-  return current == nullptr ? "nowhere" : std::string(current->name());
-}
-
-template <class F>
-std::error_code error_of(F&& f) {
-  try {
-    f();
-  } catch (const std::system_error& error) {
-    return error.code();
-  }
-  return {};
-}
+using testing::error_of;
+using testing::here;
 
 /// Counts who comes and who goes, and may hold back what is ready.
 class counting_context final : public wrapping_context {
@@ -241,38 +230,58 @@ TEST(WrappingContext, MayEndWhileAHalfOfAJoinIsTaken) {
   }
 }
 
+/// A task of a context forks in two on one of two workers, and nobody takes its second half before it is let: the other worker is held.
+class late_half {
+ public:
+  /// Returns when the first half runs.
+  template <class F>
+  late_half(runtime& rt, execution_context& in, F second) {
+    holder_ = rt.spawn([this] {
+      busy_.fetch_add(1);
+      while (!may_take_.load()) std::this_thread::yield();
+    });
+    while (busy_.load() < 1) std::this_thread::yield();
+    maker_ = in.spawn([this, second] {
+      join(
+          [this] {
+            busy_.fetch_add(1);
+            while (!has_begun_.load()) std::this_thread::yield();  // keeps its worker
+          },
+          [this, second] {
+            has_begun_.store(true);
+            second();
+          });
+    });
+    while (busy_.load() < 2) std::this_thread::yield();
+  }
+
+  void let_it_be_taken() { may_take_.store(true); }
+  /// Waits for both. Returns the error of the one that has forked.
+  std::error_code end() {
+    holder_.join();
+    return error_of([this] { maker_.join(); });
+  }
+
+ private:
+  std::atomic<bool> may_take_{false};
+  std::atomic<int> busy_{0};
+  std::atomic<bool> has_begun_{false};
+  handle<void> holder_;
+  handle<void> maker_;
+};
+
 // The wrapper in the middle ends, and so the half does not come into any: it is asked to stop all the same, since nobody else would ask.
 TEST(WrappingContext, AHalfOfAJoinThatIsRefusedIsAskedToStop) {
   runtime rt({.workers = 2, .autoscale = {.is_on = false}});
   execution_context& first = *rt.spawn([] { return execution_context::current(); }).join();
   counting_context middle(first, "middle");
   counting_context outer(middle, "outer");
-  std::atomic<bool> may_take{false};
-  std::atomic<int> busy{0};
-  std::atomic<bool> has_begun{false};
-  handle<void> holder = rt.spawn([&] {
-    busy.fetch_add(1);
-    while (!may_take.load()) std::this_thread::yield();
-  });
-  while (busy.load() < 1) std::this_thread::yield();
-  handle<void> maker = outer.spawn([&] {
-    join(
-        [&] {
-          busy.fetch_add(1);
-          while (!has_begun.load()) std::this_thread::yield();  // keeps its worker
-        },
-        [&] {
-          has_begun.store(true);
-          this_fiber::sleep_for(1h);
-        });
-  });
-  while (busy.load() < 2) std::this_thread::yield();
+  late_half late(rt, outer, [] { this_fiber::sleep_for(1h); });
   std::thread ending([&] { middle.end(); });
   while (error_of([&] { middle.spawn([] {}).detach(); }) != errc::shut_down) std::this_thread::yield();
-  may_take.store(true);
+  late.let_it_be_taken();
   ending.join();  // else this hangs
-  holder.join();
-  EXPECT_EQ(error_of([&] { maker.join(); }), errc::cancelled);
+  EXPECT_EQ(late.end(), errc::cancelled);
 }
 
 /// Runs its tasks on the thread that has made it. Whatever is ready while it asks, it asks another thread about the runtime first.
@@ -316,31 +325,14 @@ TEST(WrappingContext, WhoWaitsForItsEndIsToldWithoutALock) {
   counting_context middle(first, "middle");
   counting_context outer(middle, "outer");
   asking_context asking(rt);
-  std::atomic<bool> may_take{false};
-  std::atomic<int> busy{0};
-  std::atomic<bool> has_begun{false};
-  handle<void> holder = rt.spawn([&] {
-    busy.fetch_add(1);
-    while (!may_take.load()) std::this_thread::yield();
-  });
-  while (busy.load() < 1) std::this_thread::yield();
-  handle<void> maker = outer.spawn([&] {
-    join(
-        [&] {
-          busy.fetch_add(1);
-          while (!has_begun.load()) std::this_thread::yield();
-        },
-        [&] { has_begun.store(true); });
-  });
-  while (busy.load() < 2) std::this_thread::yield();
+  late_half late(rt, outer, [] {});
   handle<void> ender = asking.spawn([&] { middle.end(); });
   asking.run_ready();  // until it waits
   asking.asks.store(true);
-  may_take.store(true);
+  late.let_it_be_taken();
   while (!ender.is_done()) asking.run_ready();  // else this hangs
   ender.join();
-  holder.join();
-  (void)error_of([&] { maker.join(); });
+  (void)late.end();
   asking.asks.store(false);
 }
 
