@@ -285,13 +285,13 @@ class pool : public farewell_host, public list_node<commons_tag> {
   void note_end(worker& gone) noexcept;
   /// Adds a worker beyond the limit, in that place if it is free.
   [[nodiscard]] result<bool> try_add_worker(std::uint32_t worker) noexcept;
-  /// Whether something waits that any worker may take; that belongs to none of them.
+  /// Whether something waits that any worker may take.
   [[nodiscard]] bool has_work_approx() const noexcept;
-  [[nodiscard]] bool has_shared_work() const noexcept { return !global_.empty() || has_work_in_lanes(); }
-  /// The same, but for something that does not count.
+  /// The same of what belongs to no worker, but for something that does not count.
   [[nodiscard]] bool has_shared_work_beside(runnable one) const noexcept {
     return has_work_in_lanes() || (!global_.empty() && !global_.holds_only_approx(one));
   }
+  /// The same wherever it is, but for that.
   [[nodiscard]] bool has_work_beside(runnable one) const noexcept;
   [[nodiscard]] context_statistics statistics() const;
   /// The same, for a person. Throws: std::bad_alloc.
