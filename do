@@ -68,12 +68,13 @@ packages_for() {
 }
 
 # What has been compiled before, in this clone or another one, is taken from ccache where that is installed. (In a build for
-# clang-tidy nothing is compiled.)
+# clang-tidy nothing is compiled.) The sloppiness is what it asks for where headers are precompiled.
 configure_and_build() {
   local preset=$1
   say "building ($preset)"
   if [[ $preset != tidy ]] && command -v ccache >/dev/null; then
-    local -x CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+    local -x CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 \
+      CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
   local output
   output=$(cmake --preset "$preset" 2>&1) || {

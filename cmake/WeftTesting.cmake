@@ -38,14 +38,18 @@ set(WEFT_TEST_DEFINITIONS WEFT_TEST_SCALE_${WEFT_TEST_SCALE})
 # What does not depend on how weft is built (models of its protocols) is done thoroughly in one build only.
 set(WEFT_PLAIN_RELEASE ON)
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR BUILD_SHARED_LIBS
-   OR CMAKE_INTERPROCEDURAL_OPTIMIZATION OR WEFT_USES_BOOST_SWITCH OR NOT WEFT_PLATFORM STREQUAL "real"
+   OR CMAKE_INTERPROCEDURAL_OPTIMIZATION OR WEFT_USES_BOOST_SWITCH OR NOT WEFT_PLATFORM STREQUAL "real" OR WEFT_CHECK
    OR WEFT_TEST_SCALE STREQUAL "small")
   set(WEFT_PLAIN_RELEASE OFF)
 endif()
 
+set(WEFT_PLAIN_SANITIZER OFF)
+if(WEFT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT WEFT_FORCE_MIGRATION)
+  set(WEFT_PLAIN_SANITIZER ON)
+endif()
+
 # The storms of a long run last long in that build and in the sanitizers', and not in every variant.
-if(WEFT_PLAIN_RELEASE OR (WEFT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING
-                          AND NOT WEFT_FORCE_MIGRATION))
+if(WEFT_PLAIN_RELEASE OR WEFT_PLAIN_SANITIZER)
   list(APPEND WEFT_TEST_DEFINITIONS WEFT_TEST_LONG_STORMS)
 endif()
 if(CMAKE_CROSSCOMPILING)
@@ -64,6 +68,19 @@ function(weft_test_defaults)
   set_tests_properties(${ARGN} PROPERTIES TIMEOUT 300 ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}")
 endfunction()
 
+# What every test includes is compiled once for all of them: parsing it takes longer than most tests themselves.
+# clang-tidy's build does without, and so finds what a test forgets to include.
+option(WEFT_TEST_PCH "Precompile the headers that all tests share" ON)
+if(WEFT_TEST_PCH)
+  add_library(weft_test_headers OBJECT "${PROJECT_SOURCE_DIR}/tests/support/test_headers.cpp")
+  target_link_libraries(weft_test_headers PRIVATE weft_internal GTest::gmock)
+  target_compile_definitions(weft_test_headers PRIVATE ${WEFT_TEST_DEFINITIONS})
+  target_precompile_headers(
+    weft_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <weft/weft.hpp> <algorithm> <array> <atomic> <chrono>
+                              <memory> <string> <thread> <vector>
+  )
+endif()
+
 # weft_add_unit_tests(name sources... [PROPERTIES ...]): one GoogleTest program that sees weft's insides.
 function(weft_add_unit_tests name)
   cmake_parse_arguments(arg "" "" "PROPERTIES" ${ARGN})
@@ -71,7 +88,11 @@ function(weft_add_unit_tests name)
   target_link_libraries(${name} PRIVATE weft_internal GTest::gmock_main ${CMAKE_DL_LIBS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE ${WEFT_TEST_DEFINITIONS})
-  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
+  # DEFINE_SYMBOL: one definition that differs, and the precompiled headers would be of no use.
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON DEFINE_SYMBOL "")
+  if(WEFT_TEST_PCH)
+    target_precompile_headers(${name} REUSE_FROM weft_test_headers)
+  endif()
   gtest_discover_tests(
     ${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 ENVIRONMENT "${WEFT_TEST_ENVIRONMENT}" ${arg_PROPERTIES}
   )
@@ -88,15 +109,20 @@ function(weft_add_stress_tests name)
   weft_add_unit_tests(${name} ${arg_UNPARSED_ARGUMENTS} PROPERTIES ${properties})
 endfunction()
 
-# weft_add_models(name [SURVIVORS file MUTATES folder...] SOURCES source...): one program of models, each a test; and, where there
-# is time for it, tests that weaken every memory order in these folders and find each mutant dead or listed in the file.
+# weft_add_models(name [SURVIVORS file MUTATES folder...] SOURCES source...): one program of models, each a test; and, in the
+# plain release, tests that weaken every memory order in these folders and find each mutant dead or listed in the file.
+# A model does not depend on how weft is built: that release has them all, AddressSanitizer looks at what they touch, and
+# other builds have those without a folder, which test the checker.
 function(weft_add_models name)
   cmake_parse_arguments(arg "" "SURVIVORS" "MUTATES;SOURCES" ${ARGN})
   if(arg_SURVIVORS AND NOT arg_MUTATES)
     message(FATAL_ERROR "weft_add_models(${name}): SURVIVORS needs MUTATES, the folders whose orders are weakened")
   endif()
-  # The threads of a model take turns on one: ThreadSanitizer sees nothing there but the checker, whose own tests it has.
-  if(WEFT_SANITIZE MATCHES "thread" AND arg_SURVIVORS)
+  set(sees_memory OFF)
+  if((WEFT_PLAIN_SANITIZER AND WEFT_SANITIZE MATCHES "address") OR CMAKE_CXX_FLAGS MATCHES "--coverage")
+    set(sees_memory ON)
+  endif()
+  if(arg_SURVIVORS AND NOT WEFT_PLAIN_RELEASE AND NOT sees_memory)
     return()
   endif()
   if(NOT TARGET weft_model_main)

@@ -115,7 +115,8 @@ class town {
 TEST(ContextStorm, ResizingLosesNobody) {
   constexpr int threads = 8;
   const std::uint64_t tasks =
-      testing::storm_length{.usual = 50'000, .slow = 2'000, .long_run = 1'000'000}.now();
+      testing::storm_length{.usual = 50'000, .slow = 2'000, .long_run = 1'000'000, .long_slow = 100'000}
+          .now();
   xoshiro256ss random(testing::test_seed());
   auto all = std::make_unique<town>(random());
   std::atomic<bool> stop{false};
@@ -148,7 +149,8 @@ TEST(ContextStorm, ResizingLosesNobody) {
 // -- Coming and going -----------------------------------------------------------------------------------------------------------
 
 TEST(ContextStorm, ContextsComeAndGo) {
-  const std::uint64_t rounds = testing::storm_length{.usual = 2'000, .slow = 200, .long_run = 10'000}.now();
+  const std::uint64_t rounds =
+      testing::storm_length{.usual = 2'000, .slow = 200, .long_run = 10'000, .long_slow = 10'000}.now();
   xoshiro256ss random(testing::test_seed());
   std::atomic<std::uint64_t> ended{0};
   std::uint64_t begun = 0;

@@ -228,7 +228,8 @@ class wanderer {
 };
 
 TEST(ExceptionStorm, WhoeverMovesKeepsItsExceptions) {
-  const std::uint64_t rounds = testing::storm_length{.usual = 2'000, .slow = 20, .long_run = 100'000}.now();
+  const std::uint64_t rounds =
+      testing::storm_length{.usual = 2'000, .slow = 20, .long_run = 100'000, .long_slow = 2'000}.now();
   constexpr int tasks = 40;
   xoshiro256ss random(testing::test_seed());
   totals all;

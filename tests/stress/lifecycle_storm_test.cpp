@@ -182,7 +182,8 @@ void shut_down(runtime& one, const ledger& all, xoshiro256ss& random) {
 }
 
 TEST(LifecycleStorm, WhateverIsSpawnedFinishesOrIsCancelledOrRefused) {
-  const std::uint64_t rounds = testing::storm_length{.usual = 3'000, .slow = 100, .long_run = 100'000}.now();
+  const std::uint64_t rounds =
+      testing::storm_length{.usual = 3'000, .slow = 100, .long_run = 100'000, .long_slow = 100'000}.now();
   xoshiro256ss random(testing::test_seed());
   strangers outside(random.split());
   std::uint64_t cancelled_ones = 0;

@@ -33,7 +33,8 @@ using impl::xoshiro256ss;
 // A task that waits, one that resumes it and one that cancels it.
 TEST(RuntimeStorm, WakersAndCancellersMeetAtOneWait) {
   const std::uint64_t rounds =
-      testing::storm_length{.usual = 50'000, .slow = 2'000, .long_run = 1'000'000}.now();
+      testing::storm_length{.usual = 50'000, .slow = 2'000, .long_run = 1'000'000, .long_slow = 1'000'000}
+          .now();
   std::uint64_t woken = 0;
   std::uint64_t stopped = 0;
   weft::run(
@@ -91,7 +92,8 @@ timed_wait wait_until(impl::time_point deadline, Publish&& publish) {
 TEST(RuntimeStorm, WakersCancellersAndTimersMeetAtOneWait) {
   using impl::wake_cause;
   const std::uint64_t rounds =
-      testing::storm_length{.usual = 50'000, .slow = 1'000, .long_run = 1'000'000}.now();
+      testing::storm_length{.usual = 50'000, .slow = 1'000, .long_run = 1'000'000, .long_slow = 100'000}
+          .now();
   constexpr std::uint32_t longest = testing::scaled(20'000U, 400'000U);  // nanoseconds
   constexpr std::uint32_t spread = longest / 5;
   xoshiro256ss random(testing::test_seed());

@@ -129,7 +129,8 @@ class spawner {
 TEST(SpawnStorm, EverySpawnFromOutsideEndsOnce) {
   constexpr int threads = 8;
   const std::uint64_t each =
-      testing::storm_length{.usual = 200'000, .slow = 1'500, .long_run = 1'250'000}.now();
+      testing::storm_length{.usual = 200'000, .slow = 1'500, .long_run = 1'250'000, .long_slow = 1'250'000}
+          .now();
   xoshiro256ss random(testing::test_seed());
   bodies all;
   ends seen;

@@ -3,6 +3,7 @@
 // scale — how much a heavy test does in this build.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -31,11 +32,13 @@ inline int repetitions(int long_run) { return is_long_run() ? long_run : 1; }
 struct storm_length {
   std::uint64_t usual = 0;     ///< in ordinary builds
   std::uint64_t slow = 0;      ///< in slow ones, as for scaled()
-  std::uint64_t long_run = 0;  ///< in a long run of the builds that look most closely: release, asan and tsan
+  std::uint64_t long_run = 0;  ///< in a long run of the release
+  std::uint64_t long_slow =
+      0;  ///< in a long run of asan and tsan, if not ten times as much as in a usual one
 
   [[nodiscard]] std::uint64_t now() const {
 #if defined(WEFT_TEST_LONG_STORMS)
-    if (is_long_run()) return long_run;
+    if (is_long_run()) return scaled(long_run, long_slow != 0 ? long_slow : std::min(long_run, 10 * slow));
 #endif
     return scaled(usual, slow);
   }
