@@ -85,7 +85,7 @@ class WEFT_EXPORT ready_task {
  private:
   friend struct detail::context_access;
   ready_task(detail::task_record& task, bool is_fresh) noexcept : task_(&task), is_fresh_(is_fresh) {}
-  [[noreturn]] void fail_as_lost() const noexcept;
+  void fail_as_lost() const noexcept;
 
   detail::task_record* task_ = nullptr;
   bool is_fresh_ = false;

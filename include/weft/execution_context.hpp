@@ -154,7 +154,7 @@ class WEFT_EXPORT concurrent_context final : public execution_context {
 };
 
 /// One thread for one function. What that spawns goes elsewhere, and so does what is spawned into this context: to the one that was
-/// named, or to the first of the runtime.
+/// named, or to the first of the runtime. That must not be isolated itself (errc::isolated_context).
 class WEFT_EXPORT isolated_context final : public execution_context {
  public:
   /// Runs the function, as a task, on a thread of its own.

@@ -5,7 +5,7 @@
 //     weft::run(serve, weft::presets::cc());
 //
 // Each is weft's own defaults with those of the other in their place. What any of them leaves open is as usual. The number of workers is
-// that of the processors when it is called.
+// that of the processors when it is called; cc() gets more where there are more of them later.
 #pragma once
 
 #include <weft/config.hpp>

@@ -90,7 +90,8 @@ struct overload {
 struct overload_hook {
   std::chrono::nanoseconds after = {};  ///< 0: never
   /// Called when that is passed, and again when it is passed after it was half as long in between; on a thread of weft's own, which
-  /// looks after all contexts. So it does little, does not wait and does not throw.
+  /// looks after all contexts. So it does little, does not wait and does not throw. The context is there until it has returned: it
+  /// must not end it.
   std::function<void(const overload&)> call = {};
 };
 
@@ -135,10 +136,10 @@ struct runtime_options {
   std::uint32_t measure_stack_every = 4096;
   weft::autoscale autoscale = {};  ///< when it gets more workers than that
   std::vector<std::uint32_t> processors =
-      {};  ///< that its threads run on, by number; none: where the caller may run
+      {};  ///< that the threads of its first context run on, by number; none: where the caller may run
   std::optional<int> niceness =
-      {};  ///< of its threads, -20 to 19: the nicer, the less they get when others compete
-  overload_hook on_overload = {};  ///< what is to be done when it cannot keep up
+      {};  ///< of those threads, -20 to 19: the nicer, the less they get when others compete
+  overload_hook on_overload = {};  ///< what is to be done when the first context cannot keep up
   std::chrono::nanoseconds name_hogs_after =
       {};  ///< tasks are reported that run for so long without a wait; 0: none
   std::uint32_t blocking_threads =
@@ -168,7 +169,7 @@ struct context_options {
       {};  ///< how often a timer's own thread looks up though nothing is due; 0: never
   weft::autoscale autoscale = {};  ///< when it gets more workers than that
   std::vector<std::uint32_t> processors =
-      {};  ///< that its threads run on, by number; none: those of the runtime's
+      {};  ///< that its threads run on, by number; none: where the runtime's maker may run
   std::optional<int> niceness =
       {};  ///< of its threads, -20 to 19: the nicer, the less they get when others compete
   overload_hook on_overload = {};           ///< what is to be done when it cannot keep up
@@ -178,9 +179,9 @@ struct context_options {
 /// How an execution context of one thread is made, whose tasks take turns.
 struct concurrent_options {
   std::vector<std::uint32_t> processors =
-      {};                            ///< that its thread runs on, by number; none: those of the runtime's
-  std::optional<int> niceness = {};  ///< of its thread, -20 to 19
-  overload_hook on_overload = {};    ///< what is to be done when it cannot keep up
+      {};  ///< that its thread runs on, by number; none: where the runtime's maker may run
+  std::optional<int> niceness = {};         ///< of its thread, -20 to 19
+  overload_hook on_overload = {};           ///< what is to be done when it cannot keep up
   leftovers at_end = leftovers::cancelled;  ///< what happens to tasks that are alive when it ends
 };
 
@@ -189,10 +190,10 @@ class execution_context;
 /// How an execution context of one thread for one function is made.
 struct isolated_options {
   std::vector<std::uint32_t> processors =
-      {};                            ///< that its thread runs on, by number; none: those of the runtime's
+      {};  ///< that its thread runs on, by number; none: where the runtime's maker may run
   std::optional<int> niceness = {};  ///< of its thread, -20 to 19
   execution_context* spawns_into =
-      nullptr;  ///< where what it spawns goes; null: the first context of the runtime
+      nullptr;  ///< where what it spawns goes, not an isolated one; null: the first context of the runtime
 };
 
 }  // namespace weft

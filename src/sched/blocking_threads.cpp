@@ -22,8 +22,8 @@ bool blocking_threads::try_begin(blocking_job& job) noexcept {
     free->bed.unpark();
     return true;
   }
-  if (counts_.threads < most_ && try_start(job)) return true;
-  if (counts_.threads == 0) return false;
+  // Not behind those that are there: what they do may wait for this one.
+  if (counts_.threads < most_) return try_start(job);
   waiting_.push_back(job);
   return true;
 }

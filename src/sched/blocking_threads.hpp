@@ -4,7 +4,7 @@
 // and none again when there has been nothing to do for a while.
 //
 // Thread safety: any thread; stop() by the last one.
-// Invariants:   BT1  work waits only while as many threads are busy as there may be, or could be had
+// Invariants:   BT1  work waits only while as many threads are busy as there may be
 //               BT2  a thread goes only when nothing waits
 #pragma once
 
@@ -47,7 +47,7 @@ class blocking_threads {
   /// After stop().
   ~blocking_threads() = default;
 
-  /// Has the job done, sooner or later. Returns false where there is no thread, and none can be had: then nothing was done.
+  /// Has the job done, sooner or later. Returns false where another thread is needed and none can be had: then nothing was done.
   [[nodiscard]] bool try_begin(blocking_job& job) noexcept;
 
   [[nodiscard]] blocking_counts counts() const noexcept;

@@ -2,6 +2,7 @@
 
 #include "sched/commons.hpp"
 
+#include "arch/shadow_stack.hpp"
 #include "base/report.hpp"
 #include "sched/debug_map.hpp"
 #include "sched/overflow_fate.hpp"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -74,6 +76,7 @@ void commons::check_handles() const noexcept {
 }
 
 result<void> commons::start() noexcept {
+  if (shadow_stack_active()) return errc::shadow_stack_active;  // threads have what their maker has
   if (result<void> installed = install_overflow_handler(); !installed) return installed;
   set_report_subject(&append_running_task);
   set_overflow_policy(&decide_on_overflow);
@@ -281,15 +284,18 @@ bool commons::leave_notes() noexcept {
 // Without the lock, so that whoever is called may look around.
 void commons::tell_of_overload() noexcept {
   struct call {
+    explicit call(pool& of)
+        : in_it(of.guests()), hook(of.options().on_overload), what{of.options().name, of.queue_age()} {}
+
+    farewell::visit in_it;  // and so the context is there until the hook has returned. [PO-visit]
     std::shared_ptr<const overload_hook> hook;
     overload what;
   };
-  std::vector<call> calls;
+  std::deque<call> calls;  // a visit stays where it is
   try {
     const scoped_hold hold(pools_lock_);
     for (pool& each : pools_) {
-      if (each.is_overloaded_anew())
-        calls.push_back({each.options().on_overload, {each.options().name, each.queue_age()}});
+      if (each.is_overloaded_anew()) calls.emplace_back(each);
       each.forget_overload();
     }
   } catch (const std::bad_alloc&) {  // the next time

@@ -99,6 +99,11 @@ void crew::unlist(std::uint32_t i) noexcept {
   places_[i].state = presence::unlisted;
 }
 
+bool crew::is_there(std::uint32_t i) noexcept {
+  const scoped_hold hold(lock_);
+  return places_[i].state == presence::there;
+}
+
 void crew::set_limit(std::uint32_t workers) noexcept {
   const scoped_hold hold(lock_);
   const std::uint32_t before = limit();

@@ -66,6 +66,8 @@ class crew {
   void unlist(std::uint32_t i) noexcept;
   /// Lists one that is neither there nor listed: whether it has. Then the caller enrolls it.
   [[nodiscard]] bool try_list(std::uint32_t i) noexcept;
+  /// Whether it has a thread, which may have just been started.
+  [[nodiscard]] bool is_there(std::uint32_t i) noexcept;
   /// Sets how many there shall be. Those beyond are told to go, as soon as they run nothing.
   void set_limit(std::uint32_t workers) noexcept;
   /// By the thread of a worker, which is none any more. Returns whether it is listed now: then it is to be enrolled.

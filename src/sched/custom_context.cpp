@@ -43,6 +43,8 @@ void check_left(impl::pool& ended, const char* what_to_do) noexcept {
   if (ended.all().is_forked()) return;
   ended.close(impl::turned_away::strangers);
   if (ended.is_left()) return;
+  ended.await_guests();  // who is turned away counts itself in and out again
+  if (ended.is_left()) return;
   impl::text_line line;
   line << "execution context '" << ended.options().name
        << "' was destroyed with tasks in it; in the destructor of its class " << what_to_do;
@@ -67,6 +69,7 @@ std::string_view ready_task::name() const noexcept { return detail::inside(*task
 priority ready_task::priority() const noexcept { return detail::inside(*task_).goes().lane(); }
 
 void ready_task::fail_as_lost() const noexcept {
+  if (detail::inside(*task_).all().is_forked()) return;  // nobody runs there
   impl::text_line line;
   line << "a ready_task was destroyed, and so would never run: ";
   impl::append_task(line, detail::inside(*task_));
@@ -85,6 +88,7 @@ custom_context::custom_context(runtime& in, std::string_view name, const custom_
     : arranging_context(start_custom(*detail::core_of(in), name, how)) {}
 
 custom_context::~custom_context() {
+  if (core_->all().is_forked()) return;
   check_left(*core_, "call close(), and run what comes until is_over()");
   WEFT_CHECK(core_->places_taken() == 0,
              "a custom_context is destroyed before its runner; destroy the runner first");

@@ -50,6 +50,7 @@ impl::pool_options isolated(impl::commons& in, std::string_view name, const isol
   if (how.spawns_into == nullptr) return options;
   impl::pool& target = detail::core_of(*how.spawns_into);
   if (&target.all() != &in) impl::fail(errc::wrong_context);
+  if (target.options().spawns_into != nullptr) impl::fail(errc::isolated_context);
   options.spawns_into = &target;
   return options;
 }

@@ -206,6 +206,14 @@ TEST(IsolatedContext, WhatItSpawnsGoesElsewhere) {
   });
 }
 
+TEST(IsolatedContext, SpawnsIntoNoneThatIsIsolatedItself) {
+  run([] {
+    isolated_context first("first", [] {});
+    EXPECT_EQ(error_of([&] { isolated_context("second", [] {}, {.spawns_into = &first}); }),
+              errc::isolated_context);
+  });
+}
+
 TEST(IsolatedContext, MayBlockItsThread) {
   run(
       [] {

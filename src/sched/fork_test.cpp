@@ -4,6 +4,7 @@
 #include "support/emulation.hpp"
 #include "support/sleeping_workers.hpp"
 
+#include <weft/custom_context.hpp>
 #include <weft/nursery.hpp>
 #include <weft/runtime.hpp>
 #include <weft/suspend.hpp>
@@ -12,12 +13,14 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <deque>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -103,6 +106,47 @@ TEST(Fork, TheChildLeavesANurseryOfTheParents) {
   child_outcome outcome;
   EXPECT_EQ(::waitpid(child, &outcome.status, 0), child);
   EXPECT_TRUE(outcome.exited_with(0)) << outcome.status;
+}
+
+/// Keeps its tasks until it is told to run them.
+class shelf final : public custom_context {
+ public:
+  explicit shelf(runtime& in) : custom_context(in, "shelf") {}
+  shelf(const shelf&) = delete;
+  shelf& operator=(const shelf&) = delete;
+  ~shelf() override {
+    close();
+    while (!is_over()) run();
+  }
+
+  void run() {
+    if (ready_.empty()) return;
+    ready_task next = std::move(ready_.front());
+    ready_.pop_front();
+    here_.run(std::move(next));
+  }
+
+ private:
+  void enqueue(ready_task ready) noexcept override { ready_.push_back(std::move(ready)); }
+
+  std::deque<ready_task> ready_;
+  runner here_{*this};
+};
+
+TEST(Fork, TheChildLeavesAContextOfTheParentsOwn) {
+  runtime one({.workers = 1});
+  auto mine = std::make_unique<shelf>(one);
+  bool has_run = false;
+  handle<void> waits = mine->spawn([&] { has_run = true; });
+  testing::await_sleep(one);
+  const child_outcome outcome = outcome_in_child([&] {
+    mine.reset();  // with a task in it, and a runner
+    return 0;
+  });
+  EXPECT_TRUE(outcome.exited_with(0)) << outcome.status << outcome.said;
+  mine->run();
+  waits.join();
+  EXPECT_TRUE(has_run) << "the parent is unharmed";
 }
 
 TEST(Fork, ATaskMayForkAndExecute) {

@@ -173,6 +173,25 @@ TEST(IdleContexts, UseNoProcessor) {
   EXPECT_LE(used, most_within(length)) << "microseconds: " << used.count();
 }
 
+// One task waits in the system, and there is nothing else to do: nobody looks at it all the time.
+TEST(BlockedWorkers, UseNoProcessor) {
+  runtime one({.workers = {1, 4}});
+  std::atomic<bool> go{false};
+  handle<void> blocked = one.spawn([&] { go.wait(false); });
+  constexpr int most_windows = 30;
+  constexpr milliseconds window(500);
+  const auto most_within = [](milliseconds length) { return microseconds(length) / 500; };
+  for (int windows = 0; used_within(window) > most_within(window) && windows < most_windows; ++windows) {
+  }
+  const microseconds used = used_within(2 * window);
+  std::cout << "one of four workers blocked, microseconds of processor time used in " << (2 * window).count()
+            << " ms: " << used.count() << std::endl;
+  EXPECT_LE(used, most_within(2 * window)) << "microseconds: " << used.count();
+  go.store(true);
+  go.notify_all();
+  blocked.join();
+}
+
 TEST_P(IdleCostTest, OneIsWokenForAnEvent) {
   park(100);
   const double woken = wakings_an_event([this] { testing::await_sleep(one); });

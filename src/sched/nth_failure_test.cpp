@@ -193,6 +193,49 @@ TEST(NoMoreThreads, BlockingCallsAreMadeAllTheSame) {
   }
 }
 
+// What one does may wait for what another one does.
+TEST(NoMoreThreads, ABlockingCallDoesNotWaitBehindAnother) {
+  runtime one({.workers = 2, .autoscale = {.is_on = false}});
+  std::atomic<bool> is_in{false};
+  std::atomic<bool> go{false};
+  handle<void> first = one.spawn([&] {
+    blocking([&] {
+      is_in.store(true);
+      go.wait(false);
+    });
+  });
+  while (!is_in.load()) std::this_thread::yield();
+  doors.reset();
+  doors.fail_from(door::thread_start, 1);
+  handle<void> second = one.spawn([&] {
+    blocking([&] {
+      go.store(true);
+      go.notify_all();
+    });
+  });
+  second.join();  // else this hangs
+  first.join();
+  doors.reset();
+}
+
+// Who is there always has something to do, and never looks for what was left for somebody else.
+TEST(NoMoreThreads, WhatWasLeftForOneThatCannotComeIsRun) {
+  runtime one({.workers = {1, 2}, .autoscale = {.is_on = false}});
+  doors.reset();
+  doors.fail_from(door::thread_start, 1);
+  std::atomic<bool> stop{false};
+  std::vector<handle<void>> busy;
+  for (int i = 0; i < 2; ++i) {
+    busy.push_back(one.spawn([&] {
+      while (!stop.load()) this_fiber::yield();
+    }));
+  }
+  for (int i = 0; i < 20; ++i) one.spawn([] {}).join();  // else this hangs
+  stop.store(true);
+  for (handle<void>& each : busy) each.join();
+  doors.reset();
+}
+
 // All are blocked, and the system has no other thread: that is tried again now and then, and not all the time or in all places.
 TEST(NoMoreThreads, AreNotAskedForAllTheTime) {
   runtime one({.workers = 2});

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -89,6 +90,51 @@ TEST(Overload, IsToldOnceUntilItIsOver) {
   }
   EXPECT_EQ(told[0].context, "slow");
   EXPECT_GT(told[0].age, 20ms);
+}
+
+// The only worker was blocked before anything came, and for so long that nobody looked any more.
+TEST(Overload, IsToldWhereTheOnlyWorkerIsBlocked) {
+  std::atomic<int> told{0};
+  std::atomic<bool> go{false};
+  runtime one({.workers = 1});
+  concurrent_context slow(
+      one, "slow", {.on_overload = {.after = 20ms, .call = [&](const overload&) { told.fetch_add(1); }}});
+  handle<void> blocked = slow.spawn([&] { go.wait(false); });
+  std::this_thread::sleep_for(100ms);
+  handle<void> waiting = slow.spawn([] {});
+  while (told.load() == 0) std::this_thread::sleep_for(1ms);  // else this hangs
+  go.store(true);
+  go.notify_all();
+  blocked.join();
+  waiting.join();
+}
+
+TEST(Overload, TheContextIsThereUntilTheHookHasReturned) {
+  std::atomic<bool> is_told{false};
+  std::atomic<bool> may_return{false};
+  std::atomic<bool> stop{false};
+  std::atomic<bool> is_gone{false};
+  runtime one({.workers = 1});
+  const overload_hook hook{.after = 20ms, .call = [&](const overload&) {
+                             is_told.store(true);
+                             while (!may_return.load()) std::this_thread::sleep_for(1ms);
+                           }};
+  auto slow =
+      std::make_unique<parallel_context>(one, "slow", context_options{.workers = 1, .on_overload = hook});
+  handle<void> busy = slow->spawn([&] { overload_test_hogs_here(stop); });
+  handle<void> waiting = slow->spawn([] {});
+  while (!is_told.load()) std::this_thread::sleep_for(1ms);
+  stop.store(true);
+  busy.join();
+  waiting.join();
+  std::thread ends([&] {
+    slow.reset();
+    is_gone.store(true);
+  });
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(is_gone.load());
+  may_return.store(true);
+  ends.join();
 }
 
 TEST(Overload, OptionsThatCannotBeAreNamed) {

@@ -58,7 +58,9 @@ sysmon_sight overseer::judge(const crew_look& seen) const noexcept {
   for (const watch& each : watches_) {
     if (each.now == condition::running) return sysmon_sight::all_is_well;
   }
-  const bool may_strand = seen.blocked != 0 && !seen.somebody_is_idle && !seen.takes_turns;
+  // Where tasks take turns nobody could come; but somebody may want to know how long what comes has to wait.
+  const bool may_help = !seen.takes_turns || (tells_of_overload() && pool_.options().spawns_into == nullptr);
+  const bool may_strand = seen.blocked != 0 && !seen.somebody_is_idle && may_help;
   return may_strand ? sysmon_sight::all_is_well : sysmon_sight::nothing_runs;
 }
 
@@ -66,8 +68,8 @@ sysmon_sight overseer::judge(const crew_look& seen) const noexcept {
 // moment only: so it is the second look that counts.
 void overseer::see_to_events(const crew_look& seen, time_point now) noexcept {
   const bool is_due = pool_.events().is_due(now);
-  const bool nobody_sits =
-      seen.blocked + seen.busy != 0 && seen.somebody_is_idle && pool_.is_seat_empty_approx();
+  const bool somebody_can = seen.somebody_is_idle || pool_.beds().counts_approx().sleeping != 0;  // or come
+  const bool nobody_sits = seen.blocked + seen.busy != 0 && somebody_can && pool_.is_seat_empty_approx();
   const bool is_somebody_coming =
       pool_.beds().counts_approx().searching != 0;  // and looks at it before it sleeps
   const bool wakes = !is_somebody_coming && ((is_due && events_were_due_) || (nobody_sits && nobody_sat_));
@@ -85,7 +87,7 @@ void overseer::bring_wanted(time_point now) noexcept {
     for (; bits != 0; bits &= bits - 1) {
       const auto worker =
           static_cast<std::uint32_t>(word * word_bits) + static_cast<std::uint32_t>(std::countr_zero(bits));
-      const result<void> brought = pool_.bring(worker);
+      const result<bool> brought = pool_.bring(worker);
       if (how_.tells) tell_of_call(worker, brought);
       if (brought) continue;
       counters_.failed.fetch_add(1, std::memory_order_relaxed);  // relaxed: a statistic
@@ -115,7 +117,7 @@ crew_look overseer::look_at_all(time_point now) noexcept {
     watch& each = watches_[i];
     each.now = look_at(i, now);
     switch (each.now) {
-      case condition::absent:
+      case condition::absent: pool_.collect_mail_of(i); break;
       case condition::running: break;
       case condition::asleep: seen.somebody_is_idle = true; break;
       case condition::blocked: ++seen.blocked; break;
@@ -258,7 +260,8 @@ void overseer::add(const scaling_step& step, const crew_look& seen, time_point n
   if (how_.tells && (added != 0 || has_failed)) tell(step, seen, added, has_failed);
 }
 
-void overseer::tell_of_call(std::uint32_t worker, const result<void>& brought) const noexcept {
+void overseer::tell_of_call(std::uint32_t worker, const result<bool>& brought) const noexcept {
+  if (brought && !*brought) return;
   text_line line;
   line << "sysmon: worker " << worker << " of context '" << pool_.options().name << "' ";
   if (brought) {

@@ -79,13 +79,14 @@ class overseer {
   [[nodiscard]] sysmon_sight judge(const crew_look& seen) const noexcept;
   void see_to_events(const crew_look& seen, time_point now) noexcept;
   [[nodiscard]] std::uint32_t room() const noexcept;
+  [[nodiscard]] bool tells_of_overload() const noexcept { return how_.overload_after != duration::max(); }
   [[nodiscard]] crew_look look_at_all(time_point now) noexcept;
   [[nodiscard]] bool has_run_one_task(const watch& one, time_point now) const noexcept;
   [[nodiscard]] condition look_at(std::uint32_t worker, time_point now) noexcept;
   void add(const scaling_step& step, const crew_look& seen, time_point now) noexcept;
   void tell(const scaling_step& step, const crew_look& seen, std::uint32_t added,
             bool has_failed) const noexcept;
-  void tell_of_call(std::uint32_t worker, const result<void>& brought) const noexcept;
+  void tell_of_call(std::uint32_t worker, const result<bool>& brought) const noexcept;
   void tell_of_request(std::uint32_t worker, duration runs_for) const noexcept;
   static void begin(watch& one, time_point now) noexcept;
   void hasten(time_point now) noexcept;

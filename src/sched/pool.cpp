@@ -97,15 +97,26 @@ result<void> pool::start_workers() noexcept {
   return {};
 }
 
-result<void> pool::bring(std::uint32_t worker) noexcept {
+result<bool> pool::bring(std::uint32_t worker) noexcept {
   const bool is_wanted = worker < limit();
   result<void> started;
   if (is_wanted) started = crew_.start_called(worker);
-  if (is_wanted && started) return started;
+  if (is_wanted && started) return true;
   idle_.excuse(worker);
   crew_.unlist(worker);
-  if (!is_wanted && worker < limit()) enroll(worker);  // again, by now
-  return started;
+  if (is_wanted) return started.error();
+  if (worker < limit()) enroll(worker);  // again, by now
+  return false;
+}
+
+void pool::collect_mail_of(std::uint32_t absent) noexcept {
+  worker& gone = crew_[absent];
+  if (!gone.has_mail_approx() || crew_.is_there(absent)) return;  // or it begins just now
+  run_batch mail = gone.inbox_.drain();  // by anyone
+  const auto count = static_cast<std::uint32_t>(mail.size());
+  if (count == 0) return;
+  global_.push(std::move(mail));
+  (void)idle_.after_push(count);
 }
 
 void pool::enroll(std::uint32_t worker) noexcept {
@@ -153,7 +164,8 @@ result<void> pool::resize_locked(const crew_size& size) noexcept {
     if (!started) {
       outcome = started.error();
     } else if (!*started && idle_.try_call_absent(i)) {
-      outcome = bring(i);
+      const result<bool> brought = bring(i);
+      if (!brought) outcome = brought.error();
     }
   }
   for (std::uint32_t i = 0; i < size.most; ++i) enroll(i);
@@ -238,7 +250,7 @@ void pool::cancel_all() noexcept {
 
 bool pool::drain(time_point deadline) noexcept {
   const task* const self = current_task();
-  WEFT_CHECK(worker_here() == nullptr && (self == nullptr || self->goes().home() != id()),
+  WEFT_CHECK(worker_here() == nullptr && (self == nullptr || !is_within(self->goes().home(), id())),
              "an execution context is ended by one of its own tasks, which would wait for itself");
   return farewell_.await(*this, deadline);
 }

@@ -215,6 +215,10 @@ class pool : public farewell_host, public list_node<commons_tag> {
   [[nodiscard]] const cancel_flag& stop_of_wrapped() const noexcept { return stop_of_wrapped_; }
   /// Whether all have ended, and nobody has still something to tell it. After close(turned_away::strangers).
   [[nodiscard]] bool is_left() noexcept;
+  /// Who is there for a moment without being one of its own. [PO-visit]
+  [[nodiscard]] farewell::visitors& guests() noexcept { return farewell_.guests(); }
+  /// Returns when nobody is.
+  void await_guests() const noexcept { farewell_.await_guests(); }
 
   // -- The end --------------------------------------------------------------------------------------------------------
 
@@ -261,6 +265,8 @@ class pool : public farewell_host, public list_node<commons_tag> {
     global_.push(something);
     if (options_.wake_on_spawn) (void)idle_.after_push();
   }
+  /// What was left for a worker that is not there goes to all: those that are there may never look for it, if each has enough to do.
+  void collect_mail_of(std::uint32_t absent) noexcept;
   /// Whether nobody looks after the events now.
   [[nodiscard]] bool is_seat_empty_approx() const noexcept { return seat_.is_empty_approx(); }
   /// Somebody who sleeps comes to look after the events.
@@ -275,8 +281,9 @@ class pool : public farewell_host, public list_node<commons_tag> {
     return is_arranged() ? sysmon_sight{} : overseer_.look(now);
   }
   [[nodiscard]] bool leave_notes() noexcept { return is_arranged() || overseer_.leave_notes(); }
-  /// A worker that was called comes, if it is still to come. Returns why it cannot; then it is not called until enroll().
-  [[nodiscard]] result<void> bring(std::uint32_t worker) noexcept;
+  /// A worker that was called comes, if it is still to come: whether it does. Or returns why it cannot; then it is not called until
+  /// enroll().
+  [[nodiscard]] result<bool> bring(std::uint32_t worker) noexcept;
   /// From now on a worker may be called, if it is not there.
   void enroll(std::uint32_t worker) noexcept;
   /// The same for one that the crew has listed.

@@ -65,7 +65,9 @@ struct scaling_step {
   if (seen.work_waits == duration::zero() || seen.somebody_is_idle || seen.blocked + seen.busy == 0)
     return {};
   const std::uint32_t running = seen.there - seen.blocked;
-  if (running < seen.own) return {std::min(seen.own - running, room), scaling_reason::blocked};
+  // Those that are not there for another reason come by themselves when there is work.
+  const std::uint32_t replaced = running < seen.own ? std::min({seen.own - running, seen.blocked, room}) : 0;
+  if (replaced != 0) return {replaced, scaling_reason::blocked};
   if (seen.busy == 0 || seen.work_waits < how.busy_after) return {};
   const std::uint32_t most = most_running(how, seen);
   const auto step = std::max(1U, static_cast<std::uint32_t>(how.growth * running));

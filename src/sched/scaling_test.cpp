@@ -43,6 +43,12 @@ TEST(Scaling, WhoIsBlockedIsReplacedAtOnce) {
   EXPECT_EQ(decide(usual, stuck(4, 8, 4, 0, 1ns), much_room), scaling_step()) << "they were replaced already";
 }
 
+// Workers that were not needed yet come by themselves when they are.
+TEST(Scaling, WhoIsYetToComeIsNotReplaced) {
+  EXPECT_EQ(decide(usual, stuck(8, 3, 0, 3, 1ns), much_room), scaling_step());
+  EXPECT_EQ(decide(usual, stuck(8, 3, 1, 2, 1ns), much_room), (scaling_step{1, scaling_reason::blocked}));
+}
+
 TEST(Scaling, WhoComputesIsJoinedByHalfAsManyUpToTwice) {
   std::uint32_t there = 8;
   std::uint32_t steps = 0;

@@ -3,6 +3,7 @@
 // Workers that come when they are needed, and go when they are not.
 
 #include "sched/runtime_core.hpp"
+#include "support/scale.hpp"
 
 #include <weft/execution_context.hpp>
 #include <weft/join.hpp>
@@ -11,8 +12,10 @@
 #include <weft/runtime.hpp>
 #include <weft/this_fiber.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -440,6 +443,28 @@ TEST(BusyWorkers, OneComesForWhatIsDue) {
 }
 
 // It forks and joins all the time, and makes progress; but the other one does not.
+// Also in the midst of a yield: the number of picks that are left until then never runs below 0.
+TEST(BusyWorkers, MayBeAskedToLookAroundAtAnyMoment) {
+  runtime one({.workers = 1, .autoscale = {.is_on = false}});
+  std::atomic<bool> stop{false};
+  std::vector<handle<void>> yielding;
+  for (int i = 0; i < 2; ++i) {
+    yielding.push_back(one.spawn([&] {
+      while (!stop.load(std::memory_order_relaxed)) this_fiber::yield();
+    }));
+  }
+  impl::worker& only = detail::context_of(one)->workers()[0];
+  std::uint32_t most = 0;
+  for (int i = 0; i < testing::scaled(2'000'000, 50'000); ++i) {
+    impl::worker_progress seen = only.progress();
+    most = std::max(most, seen.picks);
+    (void)only.ask_to_look(seen);
+  }
+  stop.store(true);
+  for (handle<void>& each : yielding) each.join();
+  EXPECT_LE(most, 1'000U);
+}
+
 TEST(BusyWorkers, WhoForksAndJoinsGivesWay) {
   runtime one({.workers = 1});
   std::atomic<bool> other_ran{false};

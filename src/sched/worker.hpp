@@ -158,11 +158,13 @@ class worker : public worker_carrier, public detail::worker_front {
   [[nodiscard]] WEFT_ALWAYS_INLINE runnable try_change_places(task& leaving) noexcept {
     // relaxed: seen late, looked at late.
     if (!WEFT_LIKELY(!looks_aside_.load(std::memory_order_relaxed))) return {};
-    if (!WEFT_LIKELY(until_oldest() != 1 && children_first_ == 0 && counting_ == nullptr)) return {};
+    const std::uint32_t picks_left = until_oldest();
+    if (!WEFT_LIKELY(picks_left != 1 && children_first_ == 0 && counting_ == nullptr)) return {};
     if (!WEFT_LIKELY(tasks.size() == 0 && leaving.goes() == mine_)) return {};
     if (!WEFT_LIKELY(!tasks.asked()) || !WEFT_LIKELY(!ready_.asked())) return {};
     const runnable next = ready_.exchange({runnable::kind::fiber, &leaving});
-    if (WEFT_LIKELY(next)) (void)count_pick();
+    // By the number that was looked at: sysmon may have made it 1 since.
+    if (WEFT_LIKELY(next)) set_until_oldest(picks_left - 1);
     return next;
   }
 

@@ -553,5 +553,18 @@ TEST(WrappingContextDeathTest, NoTaskOfItEndsIt) {
       "an execution context is ended by one of its own tasks");
 }
 
+TEST(WrappingContextDeathTest, NoTaskOfOneThatWrapsItEndsIt) {
+  WEFT_NEEDS_OWN_PROCESS();
+  EXPECT_DEATH(
+      {
+        runtime rt({.workers = 1});
+        auto middle =
+            std::make_unique<counting_context>(*rt.spawn([] { return execution_context::current(); }).join());
+        counting_context outer(*middle, "outer");
+        outer.spawn([&] { middle.reset(); }).join();
+      },
+      "an execution context is ended by one of its own tasks");
+}
+
 }  // namespace
 }  // namespace weft
