@@ -359,10 +359,13 @@ TEST(WrappingContext, NobodyComesInWhileItEnds) {
   runtime rt({.workers = 2, .autoscale = {.is_on = false}});
   execution_context& first = *rt.spawn([] { return execution_context::current(); }).join();
   counting_context mine(first);
+  std::atomic<bool> has_begun{false};
   std::atomic<bool> may_end{false};
   handle<void> last = mine.spawn([&] {
+    has_begun.store(true);
     while (!may_end.load()) std::this_thread::yield();
   });
+  while (!has_begun.load()) std::this_thread::yield();  // else it may be asked to stop before
   std::thread ending([&] { mine.end(); });
   while (error_of([&] { mine.spawn([] {}).detach(); }) != errc::shut_down) std::this_thread::yield();
   rt.spawn([&] {
