@@ -90,11 +90,12 @@ class basic_global_queue {
     return result;
   }
 
-  /// Whether it holds that one and nothing else, as far as one can tell.
+  /// Whether it holds that one and nothing else, or somebody is taking from it just now; as far as one can tell.
   [[nodiscard]] bool holds_only_approx(runnable one) const noexcept {
     // relaxed: a hint
-    return newest_.load(std::memory_order_relaxed) == one.word() &&
-           oldest_.load(std::memory_order_relaxed) == one.word();
+    if (newest_.load(std::memory_order_relaxed) != one.word()) return false;
+    const std::uintptr_t oldest = oldest_.load(std::memory_order_relaxed);
+    return oldest == one.word() || oldest == 0;
   }
 
   /// Whether there is nothing: no runnable whose push the caller is ordered after, be it by a heavy barrier as for an

@@ -20,6 +20,7 @@ result<void> sysmon::start() noexcept {
       default_platform::thread::start(body, this, {.name = "weft-sysmon"});
   if (!started) return started.error();
   thread_ = std::move(*started);
+  is_started_.store(true, std::memory_order_relaxed);
   return {};
 }
 

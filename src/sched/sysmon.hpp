@@ -37,9 +37,13 @@ class sysmon {
   /// Ends it. No context is left.
   void stop() noexcept;
 
-  /// Its thread; 0 before it has begun.
+  /// Its thread; 0 before start(). After that it is waited for, if need be, until the thread has begun to run.
   [[nodiscard]] pid_t thread_number() const noexcept {
-    return thread_number_.load(std::memory_order_relaxed);
+    if (!is_started_.load(std::memory_order_relaxed)) return 0;
+    for (;;) {
+      if (const pid_t number = thread_number_.load(std::memory_order_relaxed); number != 0) return number;
+      default_platform::sleeper::yield();
+    }
   }
 
   /// Something is to be done at once.
@@ -60,7 +64,8 @@ class sysmon {
   default_platform::thread thread_;
   parker bed_;
   time_point read_processors_at_ = time_point::min();
-  std::atomic<pid_t> thread_number_{0};  // relaxed: for those who look
+  std::atomic<bool> is_started_{false};  // relaxed, both: a number, 0 until it runs
+  std::atomic<pid_t> thread_number_{0};
   std::atomic<bool> is_asleep_{false};
   std::atomic<bool> is_stopping_{false};
 };

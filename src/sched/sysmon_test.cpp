@@ -442,7 +442,6 @@ TEST(BusyWorkers, OneComesForWhatIsDue) {
   EXPECT_LE(threads_of(one), 4U);
 }
 
-// It forks and joins all the time, and makes progress; but the other one does not.
 // Also in the midst of a yield: the number of picks that are left until then never runs below 0.
 TEST(BusyWorkers, MayBeAskedToLookAroundAtAnyMoment) {
   runtime one({.workers = 1, .autoscale = {.is_on = false}});
@@ -465,6 +464,7 @@ TEST(BusyWorkers, MayBeAskedToLookAroundAtAnyMoment) {
   EXPECT_LE(most, 1'000U);
 }
 
+// It forks and joins all the time, and makes progress; but the other one does not.
 TEST(BusyWorkers, WhoForksAndJoinsGivesWay) {
   runtime one({.workers = 1});
   std::atomic<bool> other_ran{false};
