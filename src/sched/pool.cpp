@@ -112,7 +112,7 @@ result<bool> pool::bring(std::uint32_t worker) noexcept {
 void pool::collect_mail_of(std::uint32_t absent) noexcept {
   worker& gone = crew_[absent];
   if (!gone.has_mail_approx() || crew_.is_there(absent)) return;  // or it begins just now
-  run_batch mail = gone.inbox_.drain();  // by anyone
+  run_batch mail = gone.inbox_.drain();                           // by anyone
   const auto count = static_cast<std::uint32_t>(mail.size());
   if (count == 0) return;
   global_.push(std::move(mail));
