@@ -40,7 +40,7 @@ std::string source_line(const std::string& file, std::uint32_t line) {
   if (fresh) {
     std::ifstream in(file);
     if (!in)
-      in.open(std::string(repository_root()) + '/' + file);  // builds name files relative to the repository
+      in.open(std::string(repository_root()) + '/' + short_file(file));  // builds name files relative to it
     for (std::string text; std::getline(in, text);) at->second.push_back(text);
   }
   if (line == 0 || line > at->second.size()) return {};
@@ -56,7 +56,11 @@ const char* repository_root() noexcept { return WEFT_MODEL_SOURCE_ROOT; }
 
 std::string short_file(const std::string& file) {
   const std::string root = std::string(repository_root()) + '/';
-  return file.rfind(root, 0) == 0 ? file.substr(root.size()) : file;
+  if (file.rfind(root, 0) == 0) return file.substr(root.size());
+  // With ccache they are named relative to the folder of the build, which lies in the repository.
+  std::size_t begin = 0;
+  while (file.compare(begin, 3, "../") == 0) begin += 3;
+  return file.substr(begin);
 }
 
 }  // namespace weft::model
